@@ -24,7 +24,7 @@ public struct TransportConformance: Sendable {
 
     /// One check of the suite.
     public struct Check: Sendable, Hashable, CustomStringConvertible {
-        /// What is checked, as a sentence: `messagesOfOnePublisherArriveInOrder`.
+        /// The check as a sentence: `messagesOfOnePublisherArriveInOrder`.
         public let name: String
         /// The capabilities that it needs.
         public let needs: TransportCapabilities

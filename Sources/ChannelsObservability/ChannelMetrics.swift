@@ -43,9 +43,9 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     private struct Known {
         var channels: Set<ExactText> = []
-        /// What was handed over, by what is counted.
+        /// The totals reported so far.
         var totals: [ExactText: Int] = [:]
-        /// By channel: what a delivery is recorded with is made once, as backends expect.
+        /// Timers by channel, made once, as backends expect.
         var timers: [ExactText: Timers] = [:]
         /// Whether a thread hands counts over, and whether another has asked for it meanwhile.
         var isReporting = false
@@ -99,7 +99,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func report() {
-        // What is added is the difference to the last snapshot, so there is one at a time.
+        // Reports differences between snapshots, so only one thread at a time.
         guard known.withLock({ $0.beginReport() }) else { return }
         repeat { handOver() } while known.withLock { $0.continueReport() }
     }
@@ -131,7 +131,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
                 gauges[gauge, default: (0, 0)].listeners += 1
             }
         }
-        // What is gone is forgotten, so that this does not grow.
+        // Forgets removed channels, so that this does not grow.
         known.withLock { [totals] in $0.totals = totals }
         for (name, gauge) in gauges {
             self.gauge("channels_waiting", ("channel", name.text)).record(gauge.waiting)
@@ -140,7 +140,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         for lane in snapshot.lanes { gauge("channels_lane_waiting", ("lane", lane.name)).record(lane.waiting) }
     }
 
-    /// Hands over what has been added to a count since the last time. A smaller one has begun at zero since.
+    /// Reports the increase of a count since the last time. A smaller count was reset to zero meanwhile.
     /// - Parameter counts: Whether it is; if not, it is only noted.
     private func add(
         _ count: Int?,
@@ -207,7 +207,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     private func timers(of channel: String) -> Timers {
         let key = ExactText(channel)
         if let found = known.withLock({ $0.timers[key] }) { return found }
-        // Without the lock, because the factory is the user's. Of those that two threads make, one is kept.
+        // Without the lock, because the factory is the user's. If two threads make one, one is kept.
         let made = Timers(
             waited: Timer(label: "channels_waited", dimensions: [("channel", channel)], factory: factory),
             spent: Timer(label: "channels_spent", dimensions: [("channel", channel)], factory: factory)

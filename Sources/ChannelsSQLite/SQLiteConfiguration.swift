@@ -15,7 +15,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         case normal
     }
 
-    /// Limits how long messages that nobody still needs are kept, for routes that replay them.
+    /// Limits how long settled messages are kept, for routes that replay them.
     public struct Retention: Hashable, Sendable {
         /// How long a durable message is kept, by the wall clock.
         public var age: Duration

@@ -27,8 +27,7 @@ public final class ManualLane: Sendable {
         let deliver: @Sendable (isolated (any Actor)?) async -> Void
     }
 
-    /// What waits, in the order posted. Taken from a place that moves on: to move the others up each time would take
-    /// longer the more there are.
+    /// The held messages in the order posted. An index moves forward instead of the elements.
     private struct Waiting {
         private var held: [Held?] = []
         private var first = 0

@@ -51,12 +51,12 @@ private final class DemandDelegate: ListenerListDelegate {
     func listeningChanged(in list: ListenerList) { changed() }
 }
 
-/// Says when somebody begins to listen, and when nobody does any more. `state` is guarded by its mutex, without which
-/// `tell` is called.
+/// Reports when the first listener is added and the last one removed. `state` is guarded by its mutex; `tell`
+/// is called without it.
 final class Demand: ListenerListDelegate {
     private struct State {
         var isHeard = false
-        /// Whether a thread is telling. It looks again afterwards.
+        /// Whether a thread is calling the closure. It checks again afterwards.
         var isTelling = false
     }
 

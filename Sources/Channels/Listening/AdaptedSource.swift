@@ -39,7 +39,7 @@ extension Listenable {
     /// ```
     ///
     /// - Parameter isIncluded: Runs on the poster's thread, once for each message and listener. It must not block.
-    /// - Returns: A source; see ``AdaptedSource``.
+    /// - Returns: A source of the messages that pass.
     @inlinable
     public func filter(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> AdaptedSource<Self, Message> {
         AdaptedSource(self) { $0.filtered(isIncluded) }
@@ -51,7 +51,7 @@ extension Listenable {
     /// the part changes.
     ///
     /// - Parameter transform: Runs on the poster's thread, once for each message and listener. It must not block.
-    /// - Returns: A source; see ``AdaptedSource``.
+    /// - Returns: A source of the messages that pass.
     @inlinable
     public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Message) -> Other
@@ -63,7 +63,7 @@ extension Listenable {
     ///
     /// - Parameter transform: Runs on the poster's thread, once for each message and listener. Returns nil to skip the
     ///   message. It must not block.
-    /// - Returns: A source; see ``AdaptedSource``.
+    /// - Returns: A source of the messages that pass.
     @inlinable
     public func compactMap<Other: Sendable>(
         _ transform: @escaping @Sendable (Message) -> Other?
@@ -77,7 +77,7 @@ extension Listenable {
     /// last call, so a post made in that call does not reach it. Queued messages are still delivered.
     ///
     /// - Parameter count: At least 1.
-    /// - Returns: A source; see ``AdaptedSource``.
+    /// - Returns: A source of the messages that pass.
     @inlinable
     public func prefix(_ count: Int) -> AdaptedSource<Self, Message> {
         requirePrefix(count)
@@ -88,14 +88,14 @@ extension Listenable {
     /// listener ends. Queued messages are still delivered.
     ///
     /// - Parameter predicate: Runs on the poster's thread, once for each message and listener. It must not block.
-    /// - Returns: A source; see ``AdaptedSource``.
+    /// - Returns: A source of the messages that pass.
     @inlinable
     public func prefix(while predicate: @escaping @Sendable (Message) -> Bool) -> AdaptedSource<Self, Message> {
         AdaptedSource(self) { $0.limited(while: predicate) }
     }
 }
 
-/// - Precondition: A listener that ends after so many messages hears one.
+/// - Precondition: `count` is positive.
 @usableFromInline
 func requirePrefix(_ count: Int) { require(count > 0, "prefix(\(count)) would hear nothing: at least 1") }
 

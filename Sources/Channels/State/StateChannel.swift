@@ -210,7 +210,7 @@ extension StateChannel {
         register(listener, isolation: isolation, startsWithNext: false)
     }
 
-    /// - Parameter startsWithNext: Whether the listener hears later values only.
+    /// - Parameter startsWithNext: Whether the listener receives later values only.
     func register(
         _ listener: consuming Listener<State>,
         isolation: (any Actor)?,

@@ -81,7 +81,7 @@ extension Switchboard {
         hub.insert(entry, priority: listener.priority.rawValue)
         patterns.add(patternListener, to: registry)
         observation.apply(to: hub)
-        // Its owner may be in its deinit, and nobody posts to the hub who would find that.
+        // Its owner may be in its deinit, and no post to the hub would notice.
         if entry.isOrphan { entry.cancel() }
         // It may have ended before the delegate could find the listener.
         if hub.isEmptyNow { patterns.remove(patternListener) }

@@ -14,8 +14,8 @@
 /// ```
 ///
 /// The methods are called without a lock, on the thread and in the task that posts the message or runs the
-/// listener: they must not block. An instrument may use channels; what it posts synchronously is not passed
-/// to instruments. Several instruments are nested in the order in which they were added.
+/// listener: they must not block. An instrument may use channels; its own synchronous posts are not passed to
+/// instruments. Several instruments are nested in the order in which they were added.
 public protocol ChannelInstrument: Sendable {
     /// Wraps the post of a message.
     /// - Parameter deliver: Delivers the message: when it returns, direct listeners have run, and the message

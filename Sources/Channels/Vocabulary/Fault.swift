@@ -22,7 +22,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         public static let listenerThrew = Code(storage: .listenerThrew)
         /// A channel was requested with a ``Reentrancy`` other than its own, which it keeps.
         public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
-        /// A bridge could not carry a message, or its broker failed: see ``Fault/underlyingError``.
+        /// A bridge could not carry a message, or its broker failed; ``Fault/underlyingError`` says why.
         public static let bridgeFailed = Code(storage: .bridgeFailed)
 
         /// The name of the code: `recursionLimit`.

@@ -44,7 +44,7 @@ public final class Bridge: Sendable {
     private struct Life {
         var isRunning = false
         var hasRun = false
-        /// Those of the last run, or of the next one if there was none.
+        /// The context of the last run, or of the next one if there was none.
         var context: BridgeContext
         var workers: [any RouteWorker]
     }
@@ -170,7 +170,7 @@ public final class Bridge: Sendable {
 
     // MARK: Running
 
-    /// Takes what the first run was created with, or creates the same for another one.
+    /// Returns the context and workers of the first run, or creates new ones for another run.
     private func begin() throws -> (BridgeContext, [any RouteWorker]) {
         let (isRunning, hasRun, context, workers) = life.withLock { life in
             defer { (life.isRunning, life.hasRun) = (true, true) }
@@ -180,7 +180,7 @@ public final class Bridge: Sendable {
             throw BridgeError(.alreadyRunning, detail: "the bridge \(quoted(context.name)) is running")
         }
         guard hasRun else { return (context, workers) }
-        // Nothing of them is running. What they sent, and what their listeners dropped, is counted there.
+        // None of them is running any more; their statistics are kept.
         var past = BridgeStatistics()
         for worker in workers { worker.add(to: &past) }
         let renewed = BridgeContext(record, parts)
@@ -210,7 +210,7 @@ public final class Bridge: Sendable {
         }
         for worker in workers { worker.work() }
         context.isReady.open()
-        // What is set from then on is newer than what the broker had.
+        // Values set from then on are newer than the broker's.
         for worker in workers { await worker.caughtUp() }
         // The connection may have been lost meanwhile: that status stays.
         status.update { if $0.phase == .connecting { $0 = BridgeStatus(.running) } }
@@ -261,10 +261,10 @@ public final class Bridge: Sendable {
             let detail = "the broker has lost its states; those of this process are stored again"
             context.report(BridgeError(.lastValuesLost, detail: detail))
         case .failed(let error):
-            // A message came that the transport cannot read.
+            // The transport received a message that it cannot read.
             if error.code == .invalidEnvelope { context.count(\.refused) }
             context.report(error)
-            // Whoever listens hears each update.
+            // Listeners receive each update.
             guard [.connecting, .reconnecting].contains(status.value.phase) else { break }
             status.update {
                 if [.connecting, .reconnecting].contains($0.phase) { $0 = BridgeStatus($0.phase, reason: error) }
@@ -281,7 +281,7 @@ public final class Bridge: Sendable {
     /// The start has failed, or was cancelled.
     private func giveUp(_ context: BridgeContext, _ workers: [any RouteWorker]) async {
         for worker in workers { worker.abandon() }
-        // What was fetched already is given back: that has to be sent.
+        // Messages already fetched are returned, which has to be sent.
         try? await context.transport.close(within: context.configuration.closeTimeout)
         // Senders that wait for the connection then find the transport closed.
         context.isReady.open()
@@ -289,7 +289,7 @@ public final class Bridge: Sendable {
         for worker in workers { await worker.finish() }
     }
 
-    /// - Returns: What is wrong with the end.
+    /// - Returns: The error of the end, if there is one.
     private func end(_ context: BridgeContext, _ workers: [any RouteWorker]) async -> BridgeError? {
         let began = ContinuousClock.now
         let reason = context.closing.withLock { $0 }
@@ -315,7 +315,7 @@ public final class Bridge: Sendable {
         }
         let rest = max(context.configuration.closeTimeout - began.duration(to: .now), .zero)
         do { try await context.transport.close(within: rest) } catch { failure = failure ?? error }
-        // What is abandoned ends soon, and what waited for the transport has ended.
+        // Abandoned work ends soon; work that waited for the transport has ended.
         await ending.value
         return reason ?? failure.map { BridgeError.from($0, subject: context.name) }
     }

@@ -90,14 +90,14 @@ public struct BridgeConfiguration: Sendable {
         self.clock = clock
     }
 
-    /// How many messages one route may hold in one direction, and remember of those it has heard.
+    /// How many messages one route may hold in one direction, and remember of those it has received.
     var routeLimit: Int { max(messageLimit / 8, 1) }
     /// How many bytes they may have together.
     var routeByteLimit: Int { max(byteLimit / 8, 1) }
     /// After how many failed attempts to publish a durable message, or to store a state, a fault is raised, each time.
     static let attemptsPerFault = 8
 
-    /// Traps if a limit or a time is not positive, or what is to be a name is none.
+    /// Traps if a limit or a time is not positive, or a name is not valid.
     func check() {
         let names = [("subjectPrefix", subjectPrefix.isEmpty ? nil : subjectPrefix), ("deadLetters", deadLetters)]
         for case (let property, let name?) in names {

@@ -67,8 +67,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let closingTimedOut = Code(storage: .closingTimedOut)
         /// The broker stores messages with other settings than the code declares, and keeps its own.
         public static let settingsDiffer = Code(storage: .settingsDiffer)
-        /// The broker or its client library failed in another way; see ``BridgeError/underlyingError`` and
-        /// ``BridgeError/detail``.
+        /// The broker or its client library failed in another way; ``BridgeError/underlyingError`` and
+        /// ``BridgeError/detail`` say how.
         public static let transportFailure = Code(storage: .transportFailure)
 
         /// The name of the code: `notConnected`.

@@ -3,7 +3,7 @@ internal import Channels
 extension BridgeRoute {
     /// How a route encodes, and how an incoming one subscribes.
     struct Options: Sendable {
-        /// Nil: that of the bridge.
+        /// Nil: the codec of the bridge.
         var codec: (any Codec)?
         var group: ExactText?
         var start: ReplayStart?

@@ -105,8 +105,8 @@ public struct DeadLetterBox: Sendable {
 
     /// Where a letter came from.
     ///
-    /// Whoever may publish a letter may write anything into its header. It is believed only where the box cannot
-    /// know the prefix of the subjects, because its own name begins with it.
+    /// A client that may publish letters may write anything into this header. It is trusted only where the
+    /// box cannot know the prefix of the subjects, because its own name begins with it.
     private func subject(of letter: TransportMessage) -> String {
         let name = String(decoding: letter.subject.utf8.dropFirst(prefix.utf8.count + 1), as: UTF8.self)
         guard configuration.subjectPrefix.isEmpty else { return configuration.subject(of: name) }
@@ -116,10 +116,10 @@ public struct DeadLetterBox: Sendable {
         return dots.map { prefix[...$0] + name }.first { $0.hasBytes(of: claimed) } ?? name
     }
 
-    /// The message to publish again, with an identifier of its own.
+    /// The message to publish again, with a new identifier.
     ///
-    /// It is the same each time, so that the stream drops what is put back twice because this process was ended in
-    /// between. Nobody can choose it for the letter of somebody else: it has the number of the letter in its stream.
+    /// It is the same each time, so that the stream drops a repeat after this process was ended in between.
+    /// Other clients cannot choose it, because it contains the number of the letter in its stream.
     private func message(of inbound: InboundMessage) throws -> TransportMessage {
         let letter = inbound.message
         let subject = subject(of: letter)
@@ -138,7 +138,7 @@ public struct DeadLetterBox: Sendable {
 }
 
 extension BridgeError.Code {
-    /// Whether it says something of the connection or the broker, and not of one message.
+    /// Whether the error concerns the connection or the broker, not one message.
     fileprivate var concernsEveryMessage: Bool {
         [.notConnected, .closed, .notAcknowledged, .timedOut].contains(self)
     }

@@ -83,14 +83,14 @@ public protocol Transport: Sendable {
     /// Subscribes to every subject that matches a pattern, until the transport is closed.
     ///
     /// When it returns, the subscription is in effect: every message that any client publishes from then on
-    /// is delivered. The same holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
+    /// is delivered. This also holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
     ///
-    /// A durable name that subscribes for the first time begins with what the broker has stored, unless
-    /// ``TransportSubscription/start`` says otherwise. Each of its messages has an ``InboundMessage/settle``.
-    /// Whether messages that were published without `durable` are delivered too depends on the broker. The name
-    /// persists at the broker after closing. Messages that are unsettled when the connection ends, or when the
-    /// broker's acknowledgement wait is over, are delivered again. No more than
-    /// ``TransportSubscription/unsettledLimit`` messages are unsettled at a time.
+    /// A new durable name starts with the oldest stored message, unless ``TransportSubscription/start`` says
+    /// otherwise. Each of its messages has an ``InboundMessage/settle``. Whether messages that were published
+    /// without `durable` are delivered too depends on the broker. The name persists at the broker after
+    /// closing. Messages that are unsettled when the connection ends, or when the broker's acknowledgement
+    /// wait is over, are delivered again. No more than ``TransportSubscription/unsettledLimit`` messages are
+    /// unsettled at a time.
     ///
     /// - Parameters:
     ///   - subscription: The pattern, and for durable messages the name and how much to fetch.
@@ -106,7 +106,7 @@ public protocol Transport: Sendable {
     ///
     /// - Parameter timeout: How long to wait, which may be longer than a clock can express. With zero or less,
     ///   nothing is sent.
-    /// - Throws: ``BridgeError/Code/noResponder`` immediately if the broker knows that nobody responds;
+    /// - Throws: ``BridgeError/Code/noResponder`` immediately if the broker knows that there is no responder;
     ///   ``BridgeError/Code/timedOut``.
     func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply
 

@@ -25,7 +25,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     var needs: TransportCapabilities { .requests }
 
     func start() async throws {
-        // Whoever asked on an earlier connection has been told that it was lost.
+        // Askers on an earlier connection already know that it was lost.
         _ = queue.empty()
         let subject = context.configuration.subject(of: name)
         try await context.transport.respond(to: subject) { [weak self] request in self?.take(request) }

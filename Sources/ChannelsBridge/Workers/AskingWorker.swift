@@ -1,7 +1,7 @@
 internal import Channels
 internal import Synchronization
 
-/// Forwards requests that nobody in this process responds to, to another process.
+/// Forwards requests without a responder in this process to another process.
 final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendable>: RouteWorker {
     private let token: ListenerToken
 

@@ -46,7 +46,7 @@ public struct ChannelPublisher<Source: Listenable>: Publisher {
     /// Registers a listener for the subscriber.
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
         let subscription = ChannelSubscription(subscriber, buffering, drops)
-        // First, so that what comes at once is preceded by the subscription.
+        // First, so that the subscription precedes any message.
         subscriber.receive(subscription: subscription)
         subscription.start(listeningTo: source)
     }

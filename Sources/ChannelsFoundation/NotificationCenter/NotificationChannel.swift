@@ -26,11 +26,11 @@ public import Channels
 /// A listener that posts the same name to the same center makes a loop, which ends after 64 turns with a
 /// fault. To join a channel and a center in both directions use `forward`.
 public final class NotificationChannel<Message: Sendable>: Listenable {
-    /// Registers a channel with the center. What it returns ends the registration. It runs under a lock and
-    /// must run no code of others.
+    /// Registers a channel with the center, and returns a closure that ends the registration. Runs under a
+    /// lock, so it must not run others' code.
     typealias Registering = @Sendable (NotificationChannel) -> (@Sendable () -> Void)?
 
-    /// Where the messages come from, for their way on.
+    /// The source of the messages, for their route.
     private let leg: RouteLeg
     private let messages: Channel<Message>
     private let registering: Registering

@@ -41,7 +41,7 @@ public final class Observed<State: Sendable>: Observable {
         }
     }
 
-    /// Takes the value stored, and not the one delivered: it is never older than what was shown.
+    /// Takes the stored value, not the delivered one, because it is never older than the value shown.
     private func refresh() {
         let stored = state.value
         guard !areEqual(stored, current) else { return }

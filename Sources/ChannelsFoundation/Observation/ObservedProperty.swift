@@ -27,9 +27,9 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
 
     @MainActor private weak var object: Object?
     @MainActor private let property: KeyPath<Object, Value>
-    /// The values, held by what waits for the next change, and by nobody else: they end with it.
+    /// The values, kept alive by the pending observation only: they end with it.
     private let values: WeakReference
-    /// Keeps the values if nothing waits for a change, because nothing observable was read.
+    /// Keeps the values if there is no pending observation, because nothing observable was read.
     private let constant = Locked<ObservedValues<Value>?>(nil)
 
     @MainActor
@@ -55,10 +55,10 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
         return state.register(listener, isolation: isolation)
     }
 
-    /// Sets what was changed in this turn of the main actor, before a new listener hears the current value.
+    /// Sets the changes of this turn of the main actor before a new listener receives the current value.
     ///
-    /// The task that waits for the next turn finds an equal value then, or what has been changed since: it is the
-    /// one that observes anew. Here a change could be missed, because this may be called before it is made.
+    /// The task that waits for the next turn then finds an equal value, or a later change, and observes anew.
+    /// Observing here could miss a change, because this may be called before it is made.
     @MainActor
     private func catchUp(_ values: ObservedValues<Value>, _ state: StateChannel<Value>) {
         guard values.hasChanged.load(ordering: .relaxed), let object else { return }
@@ -71,11 +71,12 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
         if !areEqual(value, state.value) { state.set(value) }
     }
 
-    /// Whether it is this object's, and not that of one whose address it has.
+    /// Whether it belongs to this object, not to a former one at its address.
     @MainActor
     func isOf(_ object: Object) -> Bool { self.object === object }
 
-    /// Waits for the next change. The objects that are read keep what waits, and this and the values with it.
+    /// Observes the next change. The objects that are read keep the observation alive, and with it this
+    /// object and the values.
     @MainActor @discardableResult
     private func track(_ values: ObservedValues<Value>) -> Value? {
         guard let object else { return nil }
@@ -104,7 +105,7 @@ extension ObservedProperty: ObjectProperty {
 /// The values of a property, until its object is gone.
 private final class ObservedValues<Value: Sendable>: Sendable {
     private let current: Locked<StateChannel<Value>?>
-    /// Whether what waits for a change was told of one, which is not set yet.
+    /// Whether a change was announced that is not set yet.
     let hasChanged = Atomic(false)
 
     init(_ value: Value) { current = Locked(StateChannel(value)) }

@@ -6,7 +6,7 @@ final class PromptSender: RouteSender {
     private let context: BridgeContext
     private let packaging: Packaging
     private let isOpen = Atomic<Bool>(true)
-    /// What the listener has yet to send.
+    /// The messages that the listener has yet to send.
     private let unsent = InFlight()
 
     init(_ context: BridgeContext, _ packaging: Packaging) {
@@ -47,7 +47,7 @@ final class PromptSender: RouteSender {
         await unsent.wait()
     }
 
-    /// What waits for the listener is released by that, and what it sends ends.
+    /// That releases the listener's queued messages, and ends the one being sent.
     func abandon() {
         isOpen.store(false, ordering: .releasing)
     }
