@@ -69,7 +69,7 @@ public struct Inspector: Service {
             announce
             ?? { address in
                 print("Inspector: \(address)")
-                // Where the output is a file or a pipe, it would wait for more.
+                // If the output is a file or a pipe, it would be buffered.
                 fflush(nil)
             }
     }
@@ -84,10 +84,10 @@ public struct Inspector: Service {
         let feed = Feed(Watch(board, redacting: redacted), limits: limits)
         let open = OpenConnections(most: limits.connections / 2)
         let deadlines: @Sendable () -> ConnectionDeadlines = { [limits] in
-            // Twice what is refused in words, so that the words arrive.
+            // Twice the limit that is refused with a message, so that the message arrives.
             ConnectionDeadlines(limits.silence, open, mostBody: 2 * limits.body)
         }
-        // Silent: what it says would mix with what the program says.
+        // Silent: its lines would mix with the program's.
         let logger = Logger(label: "channels.inspector") { _ in SwiftLogNoOpLogHandler() }
         let application = Application(
             responder: Responder(feed: feed, poster: Poster(board, postable), host: host, token: token),

@@ -22,7 +22,7 @@ public struct NATSConfiguration: Sendable {
         /// A credentials file as `nsc` writes it: a JWT and a seed. The seed is not sent.
         case credentials(file: String)
 
-        /// Whether the client signs what the server asks it to.
+        /// Whether the client signs the server's challenge.
         var isSigned: Bool {
             switch self {
             case .nkey, .credentials: true

@@ -30,7 +30,7 @@ public import ChannelsBridge
 public final class NATSTransport: Transport {
     private enum Phase {
         case new
-        /// The relay tells an attempt from one that was closed before it ended.
+        /// The relay distinguishes the attempt from one that was closed before it ended.
         case connecting(EventRelay)
         case connected(Session, EventRelay)
         case closed
@@ -157,8 +157,8 @@ public final class NATSTransport: Transport {
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
         let session = try session
-        // No failure has been told so far. An earlier message may be lost with the connection that there is now: on the
-        // next one, this would overtake it.
+        // No failure has been reported so far. An earlier message may be lost with the current connection: on
+        // the next one, this would overtake it.
         guard let epoch = session.connection.epoch else { throw BridgeError(.notConnected, subject: message.subject) }
         do {
             try await session.streams.preparing({ try await $0.prepareMessages() }) {

@@ -81,7 +81,7 @@ public struct Relay: Sendable {
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .stored, unsettledLimit: 256)
         try await retry {
             try await source.subscribe(subscription) { message in
-                // What was set aside stays at the source.
+                // Dead letters stay at the source.
                 if message.message.headers[DeadLetterHeader.subject] != nil, isMine(message.message) {
                     message.settle?(.acknowledged)
                 } else {
@@ -133,7 +133,7 @@ public struct Relay: Sendable {
         return failed.map { messages[$0.key] } + messages[begun...]
     }
 
-    /// What was put back for this relay is for all durable names of the target.
+    /// A message put back for this relay is for all durable names of the target.
     private func outgoing(_ message: TransportMessage) -> TransportMessage {
         var message = message
         if isMine(message) { message.headers.remove(DeadLetterHeader.name) }
@@ -149,7 +149,7 @@ public struct Relay: Sendable {
         onFailure(error)
         let subject = "\(deadLetters).\(message.message.subject)"
         let keep = { try await source.keep(message.message, on: subject, for: name, because: error) }
-        // What cannot be kept would come again for ever.
+        // A letter that cannot be kept would be redelivered forever.
         do { try await retry(keep) } catch let error as BridgeError { onFailure(error) }
         message.settle?(.terminated)
     }

@@ -43,7 +43,7 @@ public final class SQLiteTransport: Transport {
         case closed
     }
 
-    /// With so many writes that wait, publishing waits for its own.
+    /// With this many queued writes, publishing waits for its own.
     private static let mostWaiting = 4_096
 
     private let configuration: SQLiteConfiguration

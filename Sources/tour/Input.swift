@@ -47,7 +47,7 @@ enum Input {
     /// Ends the program once all that was printed is written.
     static func finish(_ status: Int32) -> Never {
         guard fflush(nil) != 0 else { exit(status) }
-        // Nobody has to be told that they stopped reading.
+        // A reader that stopped reading needs no message.
         if errno != EPIPE { report("tour: cannot write: \(failure())") }
         exit(1)
     }

@@ -38,7 +38,7 @@ struct Responder: HTTPResponder {
         } catch let refusal as AccessRules.Refusal {
             response = Self.text(refusal.reason + "\n")
             response.status = refusal.status
-            // What follows in the connection may be the rest of what was refused.
+            // The following bytes may be the rest of a refused body.
             response.headers[.connection] = "close"
         }
         for field in Self.protection { response.headers[field.name] = field.value }
@@ -150,7 +150,7 @@ struct Responder: HTTPResponder {
         response("text/plain; charset=utf-8", ByteBuffer(string: text), as: file)
     }
 
-    /// With the name of a file, what a browser saves.
+    /// A response; with a file name, a download.
     private static func response(_ type: String, _ bytes: ByteBuffer, as file: String? = nil) -> Response {
         var headers: HTTPFields = [.contentType: type]
         if let file { headers[.contentDisposition] = "attachment; filename=\"\(file)\"" }

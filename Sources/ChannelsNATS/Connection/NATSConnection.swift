@@ -243,7 +243,7 @@ final class NATSConnection: Sendable {
                 sinceFlush -= batch.count
                 let (goesOn, lost) = state.withLock { $0.outbox.putBack(&batch, since: epoch) }
                 if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
-                // Where there is another connection, that has been told.
+                // If there is another connection, that has been reported.
                 if !goesOn {
                     onEvent(.interrupted)
                     return resumeWaiters()
@@ -270,7 +270,8 @@ final class NATSConnection: Sendable {
         for _ in 0..<Self.patience where state.withLock({ $0.outbox.isEmpty }) { sched_yield() }
     }
 
-    /// Sends what the C client has, and waits until the server has answered a ping. On the control queue.
+    /// Sends the C client's buffered messages, and waits until the server has answered a ping. Runs on the
+    /// control queue.
     func flush(_ library: LibraryConnection, within milliseconds: Int64) -> natsStatus {
         // The writer flushes for a millisecond.
         flushing.wait()

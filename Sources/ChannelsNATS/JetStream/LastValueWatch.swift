@@ -182,8 +182,8 @@ final class LastValueWatch: Sendable {
             // What came from the bucket before this one would be taken for newer than all of this one.
             let bucket = streams.bucket.replacements
             guard state.consumerBucket == bucket else { return .restart }
-            // A heartbeat tells how far the consumer has come. One of the previous consumer causes one
-            // restart too many.
+            // A heartbeat says how far the consumer has come. One of the previous consumer causes one
+            // unneeded restart.
             if delivery == nil, let lastDelivered { return lastDelivered >= state.nextSequence ? .restart : .ignore }
             // Something else, or a message of the previous consumer.
             guard let delivery, delivery.consumer == state.consumer else { return .ignore }

@@ -94,7 +94,7 @@ struct Tail: AsyncParsableCommand {
         }
     }
 
-    /// What is posted from now on, and states as they change.
+    /// Prints messages posted from now on, and states as they change.
     private func printPosted(_ valid: ChannelPattern, _ transport: any Transport, _ ending: Ending) async throws {
         let subscription = TransportSubscription(to: valid, group: group)
         #if NATS
@@ -127,7 +127,7 @@ struct Tail: AsyncParsableCommand {
     }
     #endif
 
-    /// What a stream stores, each message once.
+    /// Prints the messages of a stream, each once.
     private func printStored(_ valid: ChannelPattern, _ transport: any Transport, _ ending: Ending) async throws {
         #if SQLite
         if let since, let file = transport as? SQLiteTransport {
@@ -153,8 +153,8 @@ struct Tail: AsyncParsableCommand {
         }
     }
 
-    /// Prints a message. The thread of the C client waits for that; what comes meanwhile, it keeps or drops, and
-    /// counts.
+    /// Prints a message. The thread of the C client waits for that; messages arriving meanwhile are buffered
+    /// or dropped, and counted.
     ///
     /// - Returns: Whether it was printed, or need not be.
     @discardableResult

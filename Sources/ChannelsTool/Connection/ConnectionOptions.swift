@@ -136,7 +136,7 @@ struct ConnectionOptions: ParsableArguments {
         return transport
     }
 
-    /// What the command line says, or else the environment.
+    /// The credentials from the command line, or else from the environment.
     private func authentication() throws -> NATSConfiguration.Authentication {
         if credentials != nil || nkey != nil || user != nil || token != nil {
             let given = [credentials != nil, nkey != nil, user != nil, token != nil].filter { $0 }.count

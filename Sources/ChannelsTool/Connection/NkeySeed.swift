@@ -76,8 +76,8 @@ struct NkeySeed {
         ) -> Int32
     private typealias FreeKey = @convention(c) (OpaquePointer) -> Void
 
-    /// With OpenSSL, which is in the process because the C client needs it for TLS. It has no function of its own for
-    /// this, and its headers need not be installed.
+    /// With OpenSSL, which is in the process because the C client needs it for TLS. The client has no
+    /// function for this, and the headers of OpenSSL need not be installed.
     private static func publicKey(of seed: [UInt8]) throws -> [UInt8] {
         let process = dlopen(nil, RTLD_NOW)
         guard let newKey = dlsym(process, "EVP_PKEY_new_raw_private_key"),
