@@ -36,7 +36,7 @@ extension NamedChannel where Message: Encodable {
         in db: Database
     ) throws {
         guard let name else {
-            throw BridgeError(.invalidName, detail: "the channel of \(Message.self) has no name: post on one that has")
+            throw BridgeError(.invalidName, detail: "the channel of \(Message.self) has no name: use a named one")
         }
         try SQLiteSchema.prepare(db)
         let body: [UInt8]

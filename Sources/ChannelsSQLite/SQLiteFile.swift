@@ -368,7 +368,7 @@ final class SQLiteFile: Sendable {
             if found[0] != identities[0] {
                 "the file was removed or replaced: stop all processes that use it, delete what is left of -wal and -shm"
             } else if found[1] != identities[1] {
-                "its -wal, which has what was stored last, was removed or replaced: stop all processes that use it"
+                "its -wal, which has the latest messages, was removed or replaced: stop all processes that use it"
             } else {
                 "its -shm was removed or replaced: stop all processes that use it, keep the -wal"
             }

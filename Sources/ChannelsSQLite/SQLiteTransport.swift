@@ -97,7 +97,7 @@ public final class SQLiteTransport: Transport {
         let error = await session.close(within: timeout)
         await events.close()
         if let error {
-            throw BridgeError(.closingTimedOut, detail: "what waited was not stored in time", underlyingError: error)
+            throw BridgeError(.closingTimedOut, detail: "messages were not stored in time", underlyingError: error)
         }
     }
 

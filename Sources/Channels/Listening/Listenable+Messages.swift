@@ -63,7 +63,7 @@ extension Listenable {
         where predicate: (Message) -> Bool = { _ in true }
     ) async throws -> Message? {
         try Task.checkCancellation()
-        let over = ChannelError(.timedOut, name: nil, "no such \(Message.self) came within \(timeout)")
+        let over = ChannelError(.timedOut, name: nil, "no matching \(Message.self) arrived within \(timeout)")
         guard timeout > .zero else { throw over }
         let messages = messages(buffering: .unbounded, fileID: fileID, line: line)
         _ = consume self

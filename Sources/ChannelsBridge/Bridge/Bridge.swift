@@ -193,7 +193,7 @@ public final class Bridge: Sendable {
 
     private func start(_ context: BridgeContext, _ workers: [any RouteWorker]) async throws {
         for worker in workers where !context.transport.capabilities.isSuperset(of: worker.needs) {
-            let detail = "\(type(of: context.transport)) cannot do what a route of the bridge needs"
+            let detail = "\(type(of: context.transport)) lacks a capability that a route of the bridge needs"
             throw BridgeError(.unsupported, detail: detail)
         }
         status.set(BridgeStatus(.connecting))
@@ -243,7 +243,7 @@ public final class Bridge: Sendable {
         case .connected: break
         case .slowConsumer(let pattern, let dropped):
             context.count(\.overflowed, dropped)
-            let detail = "\(dropped) messages came faster than they were handled, and were dropped"
+            let detail = "\(dropped) messages arrived faster than they were handled, and were dropped"
             context.report(BridgeError(.bufferFull, subject: pattern, detail: detail))
         case .disconnected(let reason):
             context.isConnected.store(false, ordering: .relaxed)
@@ -311,7 +311,7 @@ public final class Bridge: Sendable {
         var failure: (any Error)?
         if await !isDone.wait(atMost: limit, clock: ContinuousClock()) {
             for worker in workers { worker.abandon() }
-            failure = BridgeError(.closingTimedOut, subject: context.name, detail: "not done: \(statistics)")
+            failure = BridgeError(.closingTimedOut, subject: context.name, detail: "unfinished: \(statistics)")
         }
         let rest = max(context.configuration.closeTimeout - began.duration(to: .now), .zero)
         do { try await context.transport.close(within: rest) } catch { failure = failure ?? error }

@@ -118,7 +118,7 @@ extension BridgeRoute {
             let format = context.format(typeName ?? "\(Message.self)", options)
             let packaging = Packaging(context, format) { message, subject in
                 guard let message = message as? Message else {
-                    let detail = "a \(Swift.type(of: message)) was posted, the route is for \(Message.self)"
+                    let detail = "a \(Swift.type(of: message)) was posted, but the route is for \(Message.self)"
                     throw BridgeError(.unencodable, subject: subject, detail: detail)
                 }
                 return try format.encode(message, for: subject)

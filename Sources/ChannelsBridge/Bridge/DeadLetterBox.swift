@@ -56,7 +56,7 @@ public struct DeadLetterBox: Sendable {
         quiet: Duration = .seconds(2)
     ) async throws -> Int {
         guard quiet > .zero else {
-            throw BridgeError(.timedOut, subject: prefix, detail: "no letter comes within \(quiet)")
+            throw BridgeError(.timedOut, subject: prefix, detail: "no letter arrives within \(quiet)")
         }
         try await transport.connect { _ in }
         let result: Result<Int, any Error>

@@ -43,7 +43,7 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable>:
             throw noResponder(error)
         } catch let error as BridgeError where error.code == .timedOut {
             // As where the responder is in this process.
-            let detail = "no reply came from another process within \(context.configuration.requestTimeout)"
+            let detail = "no reply arrived from another process within \(context.configuration.requestTimeout)"
             throw ChannelError(code: .timedOut, name: name, description: "\(kind) on '\(name)': \(detail)")
         } catch  where error is CancellationError || error is ChannelError {
             throw error

@@ -50,7 +50,7 @@ struct Responder: HTTPResponder {
         if request.method == .post, path == "/messages" { return try await post(request) }
         if request.method == .post, path == "/tracing" { return try await trace(request) }
         guard request.method == .get else {
-            throw AccessRules.Refusal(status: .methodNotAllowed, reason: "This is only for GET.")
+            throw AccessRules.Refusal(status: .methodNotAllowed, reason: "Only GET is allowed.")
         }
         if let file = PageFile.at(path) {
             return Self.response(file.type, file.bytes)
@@ -75,7 +75,7 @@ struct Responder: HTTPResponder {
         guard let page = await feed.open() else {
             throw AccessRules.Refusal(
                 status: .serviceUnavailable,
-                reason: "As many pages are open as the inspector serves. Close one."
+                reason: "The maximum number of pages is open. Close one."
             )
         }
         let feed = feed
@@ -101,7 +101,7 @@ struct Responder: HTTPResponder {
 
     private func channel(_ request: Request) async throws -> Reading.Channel {
         guard let id = request.uri.queryParameters["id"], let found = await feed.channel(String(id)) else {
-            throw AccessRules.Refusal(status: .notFound, reason: "There is no such channel now.")
+            throw AccessRules.Refusal(status: .notFound, reason: "There is no such channel any more.")
         }
         return found
     }
@@ -116,7 +116,7 @@ struct Responder: HTTPResponder {
         // Checked although it is empty: a form of another site cannot send JSON.
         _ = try await json(of: request)
         guard let tracing = request.uri.queryParameters["mode"].flatMap({ Tracing(rawValue: String($0)) }) else {
-            throw AccessRules.Refusal(status: .badRequest, reason: "The mode is on or off.")
+            throw AccessRules.Refusal(status: .badRequest, reason: "The mode must be on or off.")
         }
         await feed.trace(tracing)
         return Response(status: .noContent)

@@ -164,7 +164,7 @@ final class NATSConnection: Sendable {
         case .takenAndStartWriter: startWriter()
         case .waitForSpace: return false
         case .full:
-            let detail = "there is no connection, and \(configuration.outgoingByteLimit) bytes wait to be sent already"
+            let detail = "there is no connection, and the buffer of \(configuration.outgoingByteLimit) bytes is full"
             throw BridgeError(.bufferFull, subject: message.subject, detail)
         case .notConnected: throw BridgeError(.notConnected, subject: message.subject)
         case .closed: throw BridgeError(.closed, subject: message.subject, "the connection was closed")
@@ -308,7 +308,7 @@ extension NATSConnection.State {
         }
         let size = message.sizeForServer
         guard size > maxPayload else { return }
-        let detail = "the message has \(size) bytes, the server takes \(maxPayload)"
+        let detail = "the message has \(size) bytes, the server accepts \(maxPayload)"
         throw BridgeError(.payloadTooLarge, subject: message.subject, detail)
     }
 

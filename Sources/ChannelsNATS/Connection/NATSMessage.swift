@@ -107,9 +107,9 @@ extension NATSMessage {
         var count: Int32 = 0
         defer { free(names) }
         guard natsMsgHeader_Keys(message, &names, &count) == NATS_OK, count > mostHeaders else {
-            return "a message came that is no text where it should be"
+            return "a message has a subject or header that is not valid text"
         }
-        return "a message came with \(count) headers, more than \(mostHeaders)"
+        return "a message has \(count) headers, more than \(mostHeaders)"
     }
 
     /// Copies the headers of a message of the C client; nil if they cannot be read, or are too many.

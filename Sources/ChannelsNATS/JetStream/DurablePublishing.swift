@@ -37,7 +37,7 @@ extension JetStream {
                 // There was a stream: it has no leader now, or is gone, and another client may receive the
                 // subject.
                 forgetStreams()
-                let detail = isSilent ? "its stream does not answer" : "no acknowledgement came in time"
+                let detail = isSilent ? "its stream does not answer" : "no acknowledgement arrived in time"
                 onResult(.failure(BridgeError(.notAcknowledged, subject: subject, detail)))
             }
         }
@@ -117,7 +117,7 @@ struct Acknowledgement {
             throw BridgeError(code, subject: subject, detail: refusal.description, underlyingError: refusal)
         }
         guard let stream = answer.stream, let sequence = answer.seq else {
-            throw BridgeError(.transportFailure, subject: subject, "somebody else answered in place of a stream")
+            throw BridgeError(.transportFailure, subject: subject, "another client answered instead of a stream")
         }
         self.init(stream, sequence, isDuplicate: answer.duplicate ?? false)
     }

@@ -103,7 +103,7 @@ extension DurableSubscription {
             onFailure(BridgeError(.messagesLost, subject: request.config.filterSubject, detail.singleLine))
         }
         guard areNew, !differences.isEmpty else { return }
-        let detail = "the durable name \(name) is used as it is: \(differences.joined(separator: "; "))"
+        let detail = "the durable name \(name) is used unchanged: \(differences.joined(separator: "; "))"
         onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail: detail.singleLine))
     }
 

@@ -128,7 +128,7 @@ final class JetStream: Sendable {
         }
         if names.count == 1 { return names[0] }
         let problem =
-            names.isEmpty ? "no stream keeps it" : "several streams keep parts of it: \(names.joined(separator: ", "))"
+            names.isEmpty ? "no stream keeps it" : "several streams store parts of it: \(names.joined(separator: ", "))"
         let advice = configuration.createsStreams ? "see NATSConfiguration.streams" : "'channels streams' lists all"
         throw BridgeError(.unsupported, subject: pattern, "\(problem.singleLine); \(advice)")
     }

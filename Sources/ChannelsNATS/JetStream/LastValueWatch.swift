@@ -86,7 +86,7 @@ final class LastValueWatch: Sendable {
         let (isThere, isClosed) = state.withLock { ($0.handedOver != nil, $0.isClosed) }
         if isThere { return listenForHeartbeats() }
         if isClosed { throw BridgeError(.closed, subject: subject) }
-        throw BridgeError(.timedOut, subject: subject, "the value that is stored did not come")
+        throw BridgeError(.timedOut, subject: subject, "the stored value did not arrive")
     }
 
     /// Starts again with the last value, in the background.
@@ -206,7 +206,7 @@ final class LastValueWatch: Sendable {
             if let message {
                 onValue(message, revision)
             } else {
-                onFailure(BridgeError(.invalidEnvelope, subject: subject, "a value came whose headers cannot be read"))
+                onFailure(BridgeError(.invalidEnvelope, subject: subject, "the headers of a value cannot be read"))
             }
             state.withLock { $0.handedOver = bucket }
             isHere.open()

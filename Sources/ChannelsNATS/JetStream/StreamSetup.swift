@@ -86,7 +86,7 @@ actor StreamSetup {
     private func create(_ stream: NATSStream) async throws {
         let found = try await jetStream.create(stream)
         guard differences.updateValue(found, forKey: stream.name) ?? [] != found, !found.isEmpty else { return }
-        let detail = "the stream is used as it is: \(found.joined(separator: "; "))"
+        let detail = "the stream is used unchanged: \(found.joined(separator: "; "))"
         onDifference(BridgeError(.settingsDiffer, subject: stream.name, detail: detail.singleLine))
     }
 

@@ -193,7 +193,7 @@ final class ReplyInbox: Sendable {
             return (overdue.compactMap { id in state.routes[id].map { (id, $0.subject) } }, state.isSweeping)
         }
         for (id, subject) in overdue {
-            end(id, .failure(BridgeError(.timedOut, subject: subject, "no answer came in time")))
+            end(id, .failure(BridgeError(.timedOut, subject: subject, "no answer arrived in time")))
         }
         if goesOn { sweepLater() }
     }

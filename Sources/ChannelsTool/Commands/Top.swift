@@ -8,7 +8,7 @@ struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows which channels are busiest, live.",
         discussion: """
-            A table of names with messages and bytes a second, and the messages since
+            A table of names with messages and bytes a second, and messages since
             it began; the busiest comes first. In a terminal each table replaces the
             one before; elsewhere it follows it.
 
@@ -159,7 +159,7 @@ private struct TopTable {
             )
         }
         if sorted.count > room { lines.append("and \(sorted.count - room) more") }
-        if others > 0 { lines.append("and \(others) messages under names that are too many to tell apart") }
+        if others > 0 { lines.append("and \(others) messages under further names") }
         self.lines = lines
     }
 

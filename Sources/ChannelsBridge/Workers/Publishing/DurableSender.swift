@@ -331,7 +331,7 @@ final class DurableSender: RouteSender {
     private func drop(_ subject: String, isClosed: Bool) -> BridgeError {
         let (limit, byteLimit) = (context.configuration.routeLimit, context.configuration.routeByteLimit)
         let detail =
-            "\(limit) messages or \(byteLimit) bytes wait to be acknowledged, or as much as the bridge may hold"
+            "\(limit) messages or \(byteLimit) bytes are unacknowledged, or the bridge's limit is reached"
         let error =
             isClosed
             ? BridgeError(.closed, subject: subject) : BridgeError(.bufferFull, subject: subject, detail: detail)
