@@ -12,7 +12,7 @@ public import ChannelsBridge
 /// }
 /// ```
 ///
-/// It works with any test framework. Each check creates its own transports, uses subjects of its own that
+/// It works with any test framework. Each check creates its own transports, uses its own subjects, which
 /// begin with `prefix`, and closes the transports. It needs nothing but a running broker. Checks of
 /// capabilities that the transport does not declare (`TransportCapabilities`) are skipped.
 public struct TransportConformance: Sendable {

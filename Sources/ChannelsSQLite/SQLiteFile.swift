@@ -7,11 +7,11 @@ internal import Synchronization
 
 /// The open file: one connection that reads, and one that writes, whose changes are committed together.
 ///
-/// A cycle of the one that writes: (1) what waits is taken; (2) it is compared whether the path still leads to this file,
-/// and whether the file is what it was; (3) all changes are made in one transaction, which is synchronised with the disk
-/// if a change asks for that; (4) their ends are told. Where the file cannot be written, its *trouble* begins: what is
-/// published fails at once, what has to be done sooner or later waits, and a commit is tried each second until one
-/// succeeds.
+/// A cycle of the writing one: (1) it takes the queued changes; (2) it checks that the path still leads to
+/// this file, and that the file has not gone back; (3) all changes are made in one transaction, which is
+/// synchronised with the disk if a change asks for that; (4) their completions are called. Where the file
+/// cannot be written, its *trouble* begins: what is published fails at once, what has to be done sooner or
+/// later waits, and a commit is tried each second until one succeeds.
 ///
 /// `state` is guarded by its lock, under which nothing of the database is called.
 final class SQLiteFile: Sendable {

@@ -1,6 +1,6 @@
 public import Channels
 
-/// Runs a test with a switchboard of its own, and throws if a fault was raised or a listener outlives the test.
+/// Runs a test with its own switchboard, and throws if a fault was raised or a listener outlives the test.
 ///
 /// ```swift
 /// @Test func aCheckoutIsShown() async throws {

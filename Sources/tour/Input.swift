@@ -15,7 +15,7 @@ enum Input {
         let description: String
     }
 
-    /// The most that is read: what is talked about in seconds, and held in memory.
+    /// The most that is read, so that it takes seconds and fits into memory.
     private static let limit = 4 << 20
 
     static func file(_ path: String) throws(Failure) -> [UInt8] {
