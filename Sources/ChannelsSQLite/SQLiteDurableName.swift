@@ -10,7 +10,7 @@ final class SQLiteDurableName: Sendable {
     private struct State {
         /// In the file.
         var id: Int64 = 0
-        /// Up to here, what was looked at and not taken is for others.
+        /// Messages up to here that were not taken are for others.
         var passed: Int64 = 0
         var held = 0
         var heldBytes = 0
@@ -32,7 +32,7 @@ final class SQLiteDurableName: Sendable {
     /// How many it holds at most: others of the name have their share, too.
     private var limit: Int { min(subscription.unsettledLimit, 256) }
 
-    /// In the file, and up to where what it has not taken is for others.
+    /// Its id in the file, and the number up to which messages not taken are for others.
     var place: (id: Int64, passed: Int64) { state.withLock { ($0.id, $0.passed) } }
 
     func lookAgain() { state.withLock { $0.mayHaveMore = true } }
@@ -58,12 +58,12 @@ final class SQLiteDurableName: Sendable {
 
     // MARK: Taking
 
-    /// What it would take now; nil if there is no room, or there was nothing more.
+    /// The request for more messages; nil if there is no room, or there were none left.
     func request() -> SQLiteTaking.Request? {
         state.withLock { state in
             let bytes = subscription.unsettledByteLimit - state.heldBytes
             guard state.mayHaveMore, state.held < limit, bytes > 0 || state.held == 0 else { return nil }
-            // Before it looks: what is stored meanwhile, it has not seen.
+            // Before reading: messages stored meanwhile are not seen.
             state.mayHaveMore = false
             return SQLiteTaking.Request(
                 id: state.id,
@@ -76,7 +76,7 @@ final class SQLiteDurableName: Sendable {
         }
     }
 
-    /// Hands out what it got.
+    /// Delivers the messages taken.
     func take(_ part: SQLiteTaking.Part, _ request: SQLiteTaking.Request, _ epoch: Int, _ session: SQLiteSession) {
         state.withLock { state in
             state.held += part.taken.count

@@ -1,4 +1,4 @@
-/// What a bridge to other processes needs from a switchboard.
+/// The parts of a switchboard that bridges use.
 extension Switchboard {
     /// Hears messages posted in this process to names that match a pattern, but no states and no requests.
     ///
@@ -27,7 +27,7 @@ extension Switchboard {
         return register(listener, matching: pattern, intake: intake)
     }
 
-    /// Tells whoever waits for the post under way on this thread that a bridge cannot take its message.
+    /// Reports to the caller awaiting the running post on this thread that a bridge cannot take its message.
     /// - Parameter error: The error, which has been reported.
     package static func refusePost(because error: any Error, fileID: StaticString = #fileID, line: UInt = #line) {
         let post = ThreadReference.current.pointee.top

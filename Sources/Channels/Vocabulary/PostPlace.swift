@@ -19,7 +19,7 @@ final class PostPlace: Sendable {
     }
 }
 
-/// The sender and the place of a post, which travel with the message; see ``Posted``.
+/// The sender and the source location of a post, which travel with the message.
 @frozen @usableFromInline
 struct PostContext: Sendable {
     @usableFromInline let sender: (any AnyObject & Sendable)?

@@ -5,8 +5,8 @@
 public struct Posted<Message: Sendable>: Sendable {
     /// The message.
     public let message: Message
-    /// The object given as `from:`. To make it the owner of a listener, cast it to a class or a protocol
-    /// first: Swift 6.3 does not compile an owner of this type.
+    /// The object passed as `from:`. To make it the owner of a listener, cast it to a class or a protocol
+    /// first: Swift 6.3 rejects an owner of this type.
     public let sender: (any AnyObject & Sendable)?
     @usableFromInline let place: PostPlace?
     /// The name of the channel; nil if it has none. For the `posts` of a pattern, the text of the pattern.

@@ -1,9 +1,9 @@
 public import Channels
 
-/// An incoming message that cannot be delivered: it cannot be decoded, it is of another type than the
-/// channel, its listeners failed as often as the configuration allows, or the broker delivered it too often.
+/// An incoming message that cannot be delivered: it cannot be decoded, has another type than the channel, its
+/// listeners failed too often, or the broker delivered it too often.
 public struct DeadLetter: Sendable {
-    /// The message as it was received.
+    /// The received message.
     public let message: TransportMessage
     /// Why it cannot be delivered.
     public let error: BridgeError

@@ -27,7 +27,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     var needs: TransportCapabilities { .requests }
 
     func start() async throws {
-        // Whoever asked on an earlier connection has been told that it was lost.
+        // Askers on an earlier connection already know that it was lost.
         _ = queue.empty()
         let subject = context.configuration.subject(of: name)
         try await context.transport.respond(to: subject) { [weak self] request in self?.take(request) }
@@ -39,7 +39,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         case .taken: break
         case .full:
             let limit = context.configuration.routeLimit
-            let detail = "\(limit) requests wait for an answer, or as much as the bridge may hold"
+            let detail = "\(limit) requests are waiting for an answer, or the bridge's limit is reached"
             let error = BridgeError(.bufferFull, subject: name, detail: detail)
             context.lose(error, \.overflowed)
             reply(to: request, failure: "\(error)")

@@ -43,12 +43,12 @@ struct Arrival: Sendable {
     func decode<Message: Decodable>(_ type: Message.Type, _ format: MessageFormat) throws -> Message {
         let (typeName, codec) = (format.typeName, format.codec)
         if let found = envelope.type, !found.hasBytes(of: typeName), !found.hasBytes(of: subject) {
-            let detail = "it is of type \(quoted(found)), the channel carries \(quoted(typeName))"
+            let detail = "it has type \(quoted(found)), but the channel carries \(quoted(typeName))"
             throw BridgeError(.unknownType, subject: subject, detail: detail)
         }
         let contentType = envelope.contentType ?? (isStructured ? StructuredEvent.defaultContentType : nil)
         if let contentType, !codec.reads(MediaType(contentType)) {
-            let detail = "its content type is \(quoted(contentType)), the route reads \(quoted(codec.contentType))"
+            let detail = "its content type is \(quoted(contentType)), but the route reads \(quoted(codec.contentType))"
             throw BridgeError(.undecodable, subject: subject, detail: detail)
         }
         do {

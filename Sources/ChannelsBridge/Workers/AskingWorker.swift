@@ -1,7 +1,7 @@
 internal import Channels
 internal import Synchronization
 
-/// Forwards requests that nobody in this process responds to, to another process.
+/// Forwards requests without a responder in this process to another process.
 final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendable, Failure: Error & Codable>:
     RouteWorker
 {
@@ -45,9 +45,9 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable, 
             throw noResponder(error)
         } catch let error as BridgeError where error.code == .timedOut {
             // As where the responder is in this process.
-            let detail = "no reply came from another process within \(context.configuration.requestTimeout)"
+            let detail = "no reply arrived from another process within \(context.configuration.requestTimeout)"
             throw ChannelError(code: .timedOut, name: name, description: "\(kind) on '\(name)': \(detail)")
-        } catch  where error is CancellationError || error is ChannelError || error is Failure {
+        } catch where error is CancellationError || error is ChannelError || error is Failure {
             throw error
         } catch {
             throw BridgeError.from(error, subject: name)
