@@ -47,7 +47,7 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable, 
             // As where the responder is in this process.
             let detail = "no reply arrived from another process within \(context.configuration.requestTimeout)"
             throw ChannelError(code: .timedOut, name: name, description: "\(kind) on '\(name)': \(detail)")
-        } catch where error is CancellationError || error is ChannelError || error is Failure {
+        } catch  where error is CancellationError || error is ChannelError || error is Failure {
             throw error
         } catch {
             throw BridgeError.from(error, subject: name)
