@@ -89,7 +89,7 @@ public final class ProtocolChannel<Observer> {
 
     /// The number of observers.
     /// - Complexity: O(*n*): observers that were deallocated are removed first.
-    public var observerCount: Int { list.activeListenerCount }
+    public var observerCount: Int { list.pruneAndCount() }
 
     /// Whether there are no observers.
     public var isEmpty: Bool { observerCount == 0 }

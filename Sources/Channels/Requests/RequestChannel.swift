@@ -45,7 +45,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// The number of responders.
     /// - Complexity: O(*n*): responders whose owner was deallocated are removed first.
-    public var responderCount: Int { list.activeListenerCount }
+    public var responderCount: Int { list.pruneAndCount() }
 
     /// Whether there are no responders.
     public var isEmpty: Bool { responderCount == 0 }

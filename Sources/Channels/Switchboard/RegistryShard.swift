@@ -1,31 +1,20 @@
 internal import Synchronization
 
-/// One shard of the names. `table`, `order`, `cursor`, `retired` and `backoff` are changed under `lock`; the
-/// table is read without it, see `RegistryShard+Read`. Objects are released outside: a deinit is user code.
-final class RegistryShard: @unchecked Sendable {  // guards: see above
+/// One shard of the names. `table` and `order` are changed under `lock`; the table is read without it, see
+/// `RegistryShard+Read`. Objects are released outside: a deinit is user code.
+final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see above
     /// The most names visited in one section of the lock, which takes some ten microseconds.
     static let longestPortion = 64
 
-    let lock = SpinLock()
     /// The address of the table, retained.
     private let tableAddress = Atomic<UInt>(Unretained.retaining(NameTable()).address)
-    /// The groups of the threads that have read this shard, as ``ListenerList/posters``.
-    let readers = Atomic<UInt64>(0)
-    let hasRetired = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
-    @safe @exclusivity(unchecked) private var cursor = SweepCursor()
-    @safe @exclusivity(unchecked) var retired: [Retired] = []
-    /// When somebody looks again for what was retired.
-    @safe @exclusivity(unchecked) var backoff = CollectionBackoff()
     private let mostVisited = Atomic<Int>(0)
 
     deinit {
-        for retired in retired { retired.removed.free() }
+        for object in takeRetired() { object.release() }
         table?.release()
     }
-
-    /// The address of the shard, as announced by those who read it: compared only.
-    var address: UInt { Unretained(self).address }
 
     /// Used under the lock, or after announcing that the shard is read.
     @inline(__always)
@@ -36,12 +25,15 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     /// The channel that a name has after entering one, and what was removed for it.
     typealias Entered = (object: AnyObject, kind: ChannelContent, removed: Removed)
 
+    /// What a change has made unreachable: counted references, on which readers may still rely.
+    typealias Removed = [Unretained<AnyObject>]
+
     /// Enters a channel, unless the name has one by now.
     ///
     /// The caller, once it holds no lock, hands what was removed for it to ``release(_:)``.
     func enter(_ slot: RegistrySlot, _ object: AnyObject) -> Entered {
         lock.withLock {
-            var removed = Removed()
+            var removed: Removed = []
             let found = self.slot(of: slot.key)
             if let found, let object = found.living {
                 return (object, found.kind, removed)
@@ -59,14 +51,14 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     /// Retains the channel while it has listeners.
     func listeningChanged(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
-        var removed = Removed()
+        var removed: Removed = []
         lock.withLock {
             guard let slot = self.slot(of: key), slot.list === list else { return }
             // Read under the lock: of two threads, the later one reads the later count.
             if list.hasOwnListeners {
                 slot.hold(object)
-            } else {
-                removed.object = slot.letGo()
+            } else if let object = slot.letGo() {
+                removed.append(object)
             }
         }
         list.didUnlock()
@@ -74,7 +66,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     }
 
     func remove(_ key: NameKey) -> ListenerList? {
-        var removed = Removed()
+        var removed: Removed = []
         // Released with the others, without the lock.
         var living: AnyObject?
         var list: ListenerList?
@@ -90,15 +82,13 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     /// Frees the name of a deallocated channel.
     func removeGone(_ key: NameKey, _ list: ListenerList) {
-        var removed = Removed()
+        var removed: Removed = []
         lock.withLock {
             guard let slot = self.slot(of: key), slot.list === list else { return }
             takeOut(slot, &removed)
         }
         release(removed)
     }
-
-    func someLists() -> [ListenerList] { lock.withLock { cursor.next(4, of: order).map(\.list) } }
 
     /// Finds every channel of the shard that is there from the beginning of this call to its end.
     ///
@@ -127,8 +117,8 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     private func slot(of key: NameKey) -> RegistrySlot? { table?.borrow { $0.find(key)?.object } }
 
     private func takeOut(_ slot: RegistrySlot, _ removed: inout Removed) {
-        removed.object = slot.letGo()
-        removed.slot = table?.borrow { $0.remove(slot) }
+        if let object = slot.letGo() { removed.append(object) }
+        if let slot = table?.borrow({ $0.remove(slot) }) { removed.append(slot.untyped) }
         let last = order.removeLast()
         if last !== slot {
             order[slot.position] = last
@@ -139,7 +129,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     private func copyTable(if isDue: (NameTable) -> Bool, _ removed: inout Removed) {
         guard let table, table.borrow(isDue) else { return }
-        removed.table = table
+        removed.append(table.untyped)
         // Seen by every reader that has not announced itself yet.
         let copy = Unretained.retaining(table.borrow { $0.copy() })
         tableAddress.store(copy.address, ordering: .sequentiallyConsistent)

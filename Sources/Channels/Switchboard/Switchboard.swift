@@ -266,7 +266,6 @@ public final class Switchboard: Sendable {
         // Not under the lock of the patterns: this may release the last reference to a channel.
         registry.withShard(of: key) { $0.release(entered.removed) }
         list.didUnlock()
-        registry.sweepSome()
         guard entered.kind == kind else { throw Registry.mismatch(key, entered.kind, kind) }
         // Whoever changes the diagnostics meanwhile may not have found it.
         observation.apply(to: list)

@@ -41,7 +41,7 @@ extension ListenerList {
             return nil
         }
         wait(frame, behind: outer, depth: depth)
-        return activeListenerCount
+        return pruneAndCount()
     }
 
     /// Returns the innermost post of this list on the calling thread.

@@ -100,7 +100,7 @@ extension Lane {
     private func endCall(_ mailbox: Mailbox) -> Bool {
         guard let calls = mailbox.calls else { return false }
         let (isReplaced, resumed) = lock.withLock { (calls.isReplaced, calls.end()) }
-        for continuation in resumed { continuation.resume() }
+        resumed.resume()
         return isReplaced
     }
 

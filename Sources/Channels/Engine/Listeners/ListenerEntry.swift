@@ -152,7 +152,7 @@ extension ListenerEntry {
     }
 
     /// Called once no post can see the entry.
-    func hasLeft() {
+    func didLeaveList() {
         if counters?.borrow({ $0.takesOverBody(of: self) }) != true { freeBody() }
     }
 
