@@ -212,7 +212,7 @@ extension ListenerList {
     /// travel in the message without an allocation.
     @usableFromInline
     func notify(_ post: Post, _ visit: (MessageAddress) -> Void) -> Int {
-        if head.load(ordering: .acquiring) == 0, !isMetered { return 0 }
+        if head.load(ordering: .acquiring) == 0, !isObserved { return 0 }
         var visitor = Visitor()
         return MessageAddress.lending(mutable: &visitor) { visitor in
             var frame = PostFrame(self, visitor, post)
@@ -220,19 +220,19 @@ extension ListenerList {
             return frame.lend { frame in
                 let thread = ThreadReference.current
                 if let refused = begin(frame, thread) { return refused }
-                if isMetered { return notifyMetered(frame, thread, visit) }
+                if let activeInstrument { return notify(frame, visit, inside: activeInstrument) }
                 return withPost(frame, thread) { notify(frame, visit) }
             }
         }
     }
 
     @inline(never)
-    private func notifyMetered(
+    private func notify(
         _ frame: FrameReference,
-        _ thread: ThreadReference,
-        _ visit: (MessageAddress) -> Void
+        _ visit: (MessageAddress) -> Void,
+        inside instrument: any ListInstrument
     ) -> Int {
-        meter(frame) { withPost(frame, thread) { notify(frame, visit) } }
+        instrument.post(frame, on: self) { withPost(frame, .current) { notify(frame, visit) } }
     }
 
     @inline(__always)
@@ -262,7 +262,7 @@ extension ListenerList {
         observer.body.callGeneral(visitor, nil, frame)
         // Set by the entry's call; the owner it names is held above.
         guard let existential = visitor.load(as: Visitor.self).existential else { return true }
-        if frame.pointee.slowPath != .none {
+        if frame.pointee.checksAll {
             countCall(of: observer, frame) { visit(existential) }
         } else {
             visit(existential)
@@ -273,7 +273,7 @@ extension ListenerList {
     /// Calls an observer while diagnostics may be on.
     @inline(never)
     private func countCall(of observer: ListenerEntry, _ frame: FrameReference, _ call: () -> Void) {
-        observer.counters?.borrow { $0.countDirectCall() }
+        if isObserved { observer.ensureCounters().borrow { $0.countDirectCall() } }
         guard let trace = frame.pointee.envelope?.trace else { return call() }
         trace.deliver(to: observer, call)
     }

@@ -55,7 +55,7 @@ extension ListenerList {
 
     @inline(__always)
     private func deliver(_ message: MessageAddress, to forwarder: Forwarder, _ frame: FrameReference) -> Int {
-        if frame.pointee.slowPath != .all, forwarder.hub.callOnly(forwarder.listener, message, frame) { return 1 }
+        if !frame.pointee.checksAll, forwarder.hub.callOnly(forwarder.listener, message, frame) { return 1 }
         return forwarder.hub.postForwarded(message, frame)
     }
 
@@ -71,7 +71,7 @@ extension ListenerList {
     /// false, without a call, if it needs special treatment.
     @inline(__always)
     private func callOnly(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Bool {
-        guard !isMetered else { return false }
+        guard !isObserved else { return false }
         let thread = ThreadReference.current
         // Before the word is read. A listener ends before it is unlinked, so either this sees that it has
         // ended, or the thread that unlinks it waits for this as for any post.

@@ -109,7 +109,6 @@ extension ListenerList {
     @discardableResult
     func insert(_ entry: ListenerEntry, priority: Int) -> Bool {
         let rank = DeliveryRank(isInterceptor: entry.isInterceptor, priority: priority)
-        if isMetered { _ = entry.ensureCounters() }
         let isOwned = entry.hasOwner
         var joinsSweeper = false
         let isIn = withBareLock { () -> Bool in
@@ -125,8 +124,6 @@ extension ListenerList {
         }
         if isOwned { ThreadReference.current.pointee.countAdded() }
         if joinsSweeper { Sweeper.shared.add(self) }
-        // Counting may have begun meanwhile.
-        if isMetered { _ = entry.ensureCounters() }
         if !isIn { entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent) }
         return isIn
     }

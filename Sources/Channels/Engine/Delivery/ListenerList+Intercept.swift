@@ -37,10 +37,10 @@ extension ListenerList {
             return
         }
         frame.pointee.beginCall(of: interceptor)
-        countCall(of: interceptor, word)
+        countCall(of: interceptor, word, isObserved: isObserved)
         // Held until after the call.
         let reference = owner.map { OwnerReference($0) }
-        run(interceptor, frame.pointee.message, reference, frame, frame.pointee.envelope?.trace)
+        interceptor.run(frame.pointee.message, reference, frame, frame.pointee.envelope?.trace)
         withExtendedLifetime(owner) {}
     }
 }

@@ -14,9 +14,8 @@ extension ListenerList {
     /// or enqueued.
     @usableFromInline @discardableResult
     func post(_ message: MessageAddress, _ post: Post) -> Int {
-        if isMetered { return postMetered(message, post) }
         // A post deferred on a queued channel is delivered to those who listen when its turn comes.
-        if head.load(ordering: .acquiring) == 0, !reentrancy.isQueued { return 0 }
+        if head.load(ordering: .acquiring) == 0, !reentrancy.isQueued, !isObserved { return 0 }
         return postToListeners(message, post)
     }
 
@@ -25,20 +24,27 @@ extension ListenerList {
     private func postToListeners(_ message: MessageAddress, _ post: Post) -> Int {
         var frame = PostFrame(self, message, post)
         defer { frame.end() }
-        return frame.lend { postUnmetered($0) }
+        return frame.lend { self.post($0) }
     }
 
-    /// Delivers the message of a frame to every listener registered now.
-    func post(_ frame: FrameReference) -> Int { isMetered ? postMetered(frame) : postUnmetered(frame) }
-
-    /// Inlined where most posts are made: the loop over the listeners then needs fewer registers.
+    /// Delivers the message of a frame to every listener registered now. Inlined where most posts are made: the loop
+    /// over the listeners then needs fewer registers.
     @inline(__always)
-    private func postUnmetered(_ frame: FrameReference) -> Int {
+    func post(_ frame: FrameReference) -> Int {
         let thread = ThreadReference.current
         if let refused = begin(frame, thread) { return refused }
-        let reached = withPost(frame, thread) { deliver(frame) }
+        let reached = isObserved ? deliverObserved(frame) : withPost(frame, thread) { deliver(frame) }
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached
+    }
+
+    /// Delivers inside the instrument, if there still is one.
+    @inline(never)
+    func deliverObserved(_ frame: FrameReference) -> Int {
+        let delivery = { [self] in
+            withPost(frame, .current) { frame.pointee.isTurn ? deliverToListeners(frame) : deliver(frame) }
+        }
+        return activeInstrument?.post(frame, on: self, delivery) ?? delivery()
     }
 
     /// Delivers the message of a frame, on a channel that delivers one message after the other, to one
@@ -49,8 +55,8 @@ extension ListenerList {
             // The other listeners of its lane have already received the value.
             guard only.number < frame.pointee.number else { return }
             _ = withPost(frame, .current) { deliverWithChecks(frame, only) }
-        } else if isMetered {
-            _ = deliverMetered(frame)
+        } else if isObserved {
+            _ = deliverObserved(frame)
         } else {
             _ = withPost(frame, .current) { deliverToListeners(frame) }
         }
@@ -84,7 +90,7 @@ extension ListenerList {
     func deliverToListeners(_ frame: FrameReference) -> Int {
         let message = frame.pointee.message
         // With 0 every listener takes the slow path.
-        let limit = frame.pointee.slowPath == .none ? frame.pointee.number : 0
+        let limit = frame.pointee.checksAll ? 0 : frame.pointee.number
         var reached = 0
         walk { entry in
             entry.borrow { listener in
@@ -119,19 +125,6 @@ extension ListenerList {
         return reached
     }
 
-    /// Delivers as ``deliverToListeners(_:)`` does where every listener takes the slow path, as while calls are
-    /// counted.
-    @inline(never)
-    func deliverSlowToAll(_ frame: FrameReference) -> Int {
-        var reached = 0
-        walk { entry in
-            // One at a time: several are reached at once only by a post that needs no more.
-            reached &+= entry.borrow { deliverSlow(frame, $0) }
-            return entry
-        }
-        return reached
-    }
-
     /// Removes a listener whose owner is deallocated. A function of its own, so that the loop has the registers.
     @inline(never)
     private func endOrphan(_ listener: ListenerEntry) { cancel(listener) }
@@ -144,9 +137,8 @@ extension ListenerList {
         let word = listener.word.load(ordering: .acquiring)
         guard word & ListenerEntry.number < frame.pointee.number else { return 0 }
         let treatment = word & ListenerEntry.treatment
-        guard frame.pointee.slowPath != .all else { return deliverWithChecks(frame, listener) }
+        guard !frame.pointee.checksAll else { return deliverWithChecks(frame, listener) }
         if treatment == 0 || treatment == ListenerEntry.counted { return call(frame, listener, word) }
-        guard frame.pointee.slowPath == .none else { return deliverWithChecks(frame, listener) }
         if treatment == ListenerEntry.waits {
             // The bit says that there is one.
             let mailbox = listener.certainMailbox
@@ -259,10 +251,10 @@ extension ListenerList {
         return 1
     }
 
-    /// Counts a call on the poster's thread, if the listener has counters.
+    /// Counts a call on the poster's thread, if the listener has counters, or somebody looks.
     @inline(__always)
-    func countCall(of listener: ListenerEntry, _ word: UInt64) {
-        listener.counters?.borrow { counters in
+    func countCall(of listener: ListenerEntry, _ word: UInt64, isObserved: Bool = false) {
+        (isObserved ? listener.ensureCounters() : listener.counters)?.borrow { counters in
             // On its actor, or in turns, there is one call at a time.
             let isAlone = word & (ListenerEntry.waits | ListenerEntry.counted) != 0
             if isAlone { counters.countLoneCall() } else { counters.countDirectCall() }
@@ -308,10 +300,10 @@ extension ListenerList {
         }
         if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
             let isIn = mailbox.enqueue(frame, for: listener)
-            if isMetered { mailbox.noteWaiting() }
+            activeInstrument?.messageWaits(for: listener)
             return isIn ? 1 : 0
         }
-        countCall(of: listener, word)
+        countCall(of: listener, word, isObserved: isObserved)
         // The hub counts the listener and waits for it.
         if listener.isForwarder { return forward(frame, listener) }
         frame.pointee.beginCall(of: listener)
@@ -320,7 +312,7 @@ extension ListenerList {
         let (message, envelope) = (frame.pointee.message, frame.pointee.envelope)
         envelope?.tracker?.expectOne()
         if envelope?.tracker != nil { frame.pointee.thrown = nil }
-        run(listener, message, reference, frame, envelope?.trace)
+        listener.run(message, reference, frame, envelope?.trace)
         envelope?.tracker?.finish(frame.pointee.outcome(for: listener))
         return 1
     }

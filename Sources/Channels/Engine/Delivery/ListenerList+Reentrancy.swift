@@ -75,7 +75,7 @@ extension ListenerList {
                 later.depth = depth
                 later.chain = chain
                 later.queue = queue
-                _ = later.lend { deliverMetered($0) }
+                _ = later.lend { deliverObserved($0) }
                 later.end()
                 envelope?.tracker?.finish(.settled)
                 withExtendedLifetime(kept) {}

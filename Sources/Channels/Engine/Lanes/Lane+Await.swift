@@ -186,8 +186,8 @@ private struct AsyncCall: Sendable {
             let reported = error as? ReportedFailure
             if reported == nil {
                 list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
-            } else if list.isMetered {
-                listener.ensureCounters().borrow { $0.countFailure() }
+            } else {
+                list.activeInstrument?.listenerThrew(listener)
             }
             return .failed(DeliveryFailure(reported?.error ?? error, listener, owner))
         }

@@ -184,7 +184,9 @@ extension ListenerEntry {
 
     var accounts: ListenerAccounts? {
         counters?.borrow { counters in
-            counters.accounts(countsCalls: word.load(ordering: .relaxed) & Self.counted != 0 || list?.isMetered == true)
+            counters.accounts(
+                countsCalls: word.load(ordering: .relaxed) & Self.counted != 0 || list?.isObserved == true
+            )
         }
     }
 }

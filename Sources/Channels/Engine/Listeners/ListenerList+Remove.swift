@@ -19,7 +19,7 @@ extension ListenerList {
     }
 
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool) {
-        if wasOwned, let meter, entry.owner == nil { meter.lostOwners.wrappingAdd(1, ordering: .relaxed) }
+        if wasOwned, let activeInstrument, entry.owner == nil { activeInstrument.ownerWasLost() }
         let isUnused = withBareLock {
             unlink(entry)
             if wasOwned { ownedCount -= 1 }

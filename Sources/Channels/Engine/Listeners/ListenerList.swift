@@ -16,8 +16,8 @@ internal import Synchronization
 /// that is at it can continue. Its closure is freed when the posts that could have seen it have ended (proof:
 /// `Decisions/ListenerList.md`).
 ///
-/// Guards: `lock` guards every `var` except `delegate` and `localPosts`. What is read without it is atomic
-/// and, except for `meterWord`, written under it. The list of a `LocalChannel` (`isLocal`) is used by one
+/// Guards: `lock` guards every `var` except `delegate`, `writtenInstrument` and `localPosts`. What is read without it is atomic
+/// and, except for `observation`, written under it. The list of a `LocalChannel` (`isLocal`) is used by one
 /// isolation domain, which replaces the lock.
 @usableFromInline
 final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see above
@@ -32,8 +32,8 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
     let isLocal: Bool
 
     // Read by every post.
-    /// The address of the meter, or 0; see ``isMetered``.
-    let meterWord = Atomic<UInt>(0)
+    /// Whether there is an instrument, and it is told; see ``isObserved``.
+    let observation = Atomic<UInt8>(0)
     let head = Atomic<UInt>(0)
     let interceptorCount = Atomic<Int>(0)
     let nextNumber = Atomic<UInt64>(1)
@@ -51,6 +51,8 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
     @safe @exclusivity(unchecked) var cursor: UInt = 0
     /// Whether the ``Sweeper`` knows this list.
     @safe @exclusivity(unchecked) var isSwept = false
+    /// Written once, under the lock; read without it after ``observation``.
+    @safe @exclusivity(unchecked) var writtenInstrument: (any ListInstrument)?
     @safe @exclusivity(unchecked) var localPosts = 0
     @safe @exclusivity(unchecked) var forwarderCount = 0
     /// Set before a token of the list is handed out, and not read earlier.
@@ -63,8 +65,7 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
         kind: ChannelKind,
         name: String? = nil,
         reentrancy: Reentrancy = .standard,
-        faults: FaultReporter = .standard,
-        diagnostics: Diagnostics = .off
+        faults: FaultReporter = .standard
     ) {
         self.layout = layout
         self.channelType = channelType
@@ -74,10 +75,7 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
         self.faults = faults
         isLocal = kind == .local
         super.init()
-        measure(own: diagnostics)
     }
-
-    deinit { releaseMeter() }
 
     /// Includes listeners that have lost their owner.
     var listenerCountNow: Int { listenerCount.load(ordering: .acquiring) }

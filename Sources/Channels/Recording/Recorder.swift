@@ -1,9 +1,15 @@
 internal import Synchronization
 
+// Recording: counting and tracing a channel while its diagnostics are on.
+//
+// A list tells its instrument, if it has one that is switched on (`ListInstrument`): the `Recorder`. It counts posts and
+// keeps texts of messages (`MessageText`); listeners count in their `ListenerCounters` and `ListenerRecord`; a traced
+// message carries a `PostTrace`, which calls the instruments of the switchboard. Diagnostics, above, shows all of it.
+
 /// Counts and records what happens on a channel while its diagnostics are on. Created when they are first
 /// switched on and kept until the list's `deinit`, so a post that finds it may use it. A mutex guards
 /// `guarded`; no user code runs under it. The rest is atomic.
-final class ChannelMeter: Sendable {
+final class Recorder: ListInstrument {
     private struct Guarded {
         var diagnostics = Diagnostics.off
         /// The name under which a switchboard watches the channel, if it has none of its own.
@@ -45,7 +51,7 @@ final class ChannelMeter: Sendable {
     private let isTracing = Atomic<Bool>(false)
     private let posts = Atomic<Int>(0)
     let unheard = Atomic<Int>(0)
-    let lostOwners = Atomic<Int>(0)
+    private let lostOwners = Atomic<Int>(0)
 
     init(_ own: Diagnostics) { self.own = own }
 
@@ -91,11 +97,20 @@ final class ChannelMeter: Sendable {
 
     private var diagnostics: Diagnostics { guarded.withLock { $0.diagnostics } }
 
-    @inline(__always)
     var traces: Bool { isTracing.load(ordering: .relaxed) }
 
-    @inline(__always)
     func countPost() { posts.wrappingAdd(1, ordering: .relaxed) }
+
+    func ownerWasLost() { lostOwners.wrappingAdd(1, ordering: .relaxed) }
+
+    func listenerThrew(_ listener: ListenerEntry) {
+        listener.ensureRecord().failures.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    func messageWaits(for listener: ListenerEntry) {
+        guard let accounts = listener.accounts else { return }
+        listener.ensureRecord().mostWaiting.max(accounts.waiting, ordering: .relaxed)
+    }
 
     func notePoster(_ type: (any Any.Type)?, _ site: PackedSite) {
         guarded.withLock { $0.notePoster(type, site) }
@@ -121,7 +136,7 @@ final class ChannelMeter: Sendable {
     }
 }
 
-extension ChannelMeter {
+extension Recorder {
     struct Count {
         var posts: Int
         var unheard: Int

@@ -1,5 +1,5 @@
 /// What travels with a traced message: the time of the post, and the instruments' contexts.
-final class PostTrace: Sendable {
+final class PostTrace: MessageTrace {
     typealias Notified = (instrument: any ChannelInstrument, context: (any Sendable)?)
 
     let event: PostEvent
@@ -99,8 +99,8 @@ final class PostTrace: Sendable {
     func noteRead(by listener: ListenerEntry) { _ = begin(listener) }
 
     /// Records how long the message was on its way.
-    private func begin(_ listener: ListenerEntry) -> (ListenerTimes, waited: Int64) {
-        let times = listener.ensureCounters().borrow { $0.ensureTimes() }
+    private func begin(_ listener: ListenerEntry) -> (ListenerRecord, waited: Int64) {
+        let times = listener.ensureRecord()
         let waited = MonotonicClock.now - time
         times.waited.add(waited)
         return (times, waited)
