@@ -11,6 +11,8 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
     @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
     private let mostVisited = Atomic<Int>(0)
 
+    init() { super.init(lendsObjects: true) }
+
     deinit {
         for object in takeRetired() { object.release() }
         table?.release()

@@ -6,9 +6,10 @@ internal import Synchronization
 /// A reader announces its use in a hazard slot, and never waits. What a change has made unreachable is retired under
 /// the lock, and freed when the uses that may reach it have ended. The proof is in `Decisions/ListenerList.md`.
 ///
-/// There are two generations of it: `retired` waits for the uses in `underWay`, which were in progress when it began to
-/// wait; `incoming` was retired since, and begins to wait once `retired` is freed. Neither waits for later uses, so
-/// endless posting cannot keep an object alive.
+/// What is retired waits for the uses that were in progress when it began to wait, and not for later ones, so endless
+/// posting cannot keep it alive. In a list, whose uses are all of the same, what is retired meanwhile is `incoming`: it
+/// begins to wait once what waits is freed. In a shard each object waits for itself, because a long post on one
+/// channel must not hold back another.
 ///
 /// Guards: `lock` guards every `var`. The rest is atomic.
 @usableFromInline
@@ -23,15 +24,16 @@ class HazardDomain: @unchecked Sendable {  // guards: see above
     final let hasRetired = Atomic<Bool>(false)
     /// Set by a reader that finishes while another thread holds the lock; see ``collectIfAsked()``.
     private final let mustCollect = Atomic<Bool>(false)
-    @safe @exclusivity(unchecked) private final var retired = Objects()
+    private final let lendsObjects: Bool
+    @safe @exclusivity(unchecked) private final var retired: [(objects: Objects, underWay: [HazardUse])] = []
     @safe @exclusivity(unchecked) private final var incoming = Objects()
-    @safe @exclusivity(unchecked) private final var underWay: [HazardUse] = []
     /// The tasks that wait for uses to end, each for those that were under way when it began to wait.
     @safe @exclusivity(unchecked) private final var waiters = Waiters<[HazardUse]>()
     /// Whether a job will look again.
     @safe @exclusivity(unchecked) private final var isLookedAfter = false
 
-    init() {}
+    /// - Parameter lendsObjects: Whether a use of this may become one of an object that is retired later.
+    init(lendsObjects: Bool) { self.lendsObjects = lendsObjects }
 
     /// Releases what was retired. Called without a lock, because it may run user code.
     func free(_ object: Unretained<AnyObject>) { object.release() }
@@ -69,7 +71,7 @@ class HazardDomain: @unchecked Sendable {  // guards: see above
     ///
     /// - Returns: Whether nobody can be using it: the caller then frees it, without the lock.
     final func retire(_ object: Unretained<AnyObject>) -> Bool {
-        guard retired.isEmpty else {
+        guard retired.isEmpty || lendsObjects else {
             incoming.append(object)
             return false
         }
@@ -79,12 +81,12 @@ class HazardDomain: @unchecked Sendable {  // guards: see above
         return !waitForUses(of: [object])
     }
 
-    /// Begins a generation. Called under the lock. Returns false if nobody can be using its objects.
+    /// Has objects wait for the uses in progress. Called under the lock. Returns false if there are none.
     @inline(never)
     private final func waitForUses(of objects: Objects) -> Bool {
         let uses = uses(of: objects)
         guard !uses.isEmpty else { return false }
-        (retired, underWay) = (objects, uses)
+        retired.append((objects, uses))
         announceRetired(to: uses)
         return true
     }
@@ -143,20 +145,21 @@ class HazardDomain: @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// Frees generations whose uses have ended, and resumes the tasks that wait for them. Returns false if
-    /// the lock was not available.
+    /// Frees what no use can reach any more, and resumes the tasks that wait for uses to end. Returns false if the
+    /// lock was not available.
     @discardableResult
     private final func collect(waitsForLock: Bool) -> Bool {
         var freed = Objects()
         var resumed: [CheckedContinuation<Void, Never>] = []
         let body = { [self] in
-            while !retired.isEmpty, haveEnded(underWay, of: retired) {
-                freed += retired
-                (retired, underWay) = ([], [])
-                let next = incoming
+            retired.removeAll { generation in
+                guard haveEnded(generation.underWay, of: generation.objects) else { return false }
+                freed += generation.objects
+                return true
+            }
+            if retired.isEmpty, !incoming.isEmpty {
+                if !waitForUses(of: incoming) { freed += incoming }
                 incoming = []
-                guard !next.isEmpty else { break }
-                if !waitForUses(of: next) { freed += next }
             }
             resumed = waiters.take { haveEnded($0) }
             if retired.isEmpty, waiters.isEmpty { hasRetired.store(false, ordering: .sequentiallyConsistent) }
@@ -190,9 +193,9 @@ class HazardDomain: @unchecked Sendable {  // guards: see above
     /// Takes out what was retired, in a deinit: nobody uses it any more.
     final func takeRetired() -> Objects {
         defer { (retired, incoming) = ([], []) }
-        return retired + incoming
+        return retired.flatMap(\.objects) + incoming
     }
 
     /// Keeps an object until ``takeRetired()``, where one isolation domain is all that uses this.
-    final func keepRetired(_ object: Unretained<AnyObject>) { retired.append(object) }
+    final func keepRetired(_ object: Unretained<AnyObject>) { incoming.append(object) }
 }

@@ -74,7 +74,7 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
         self.reentrancy = reentrancy
         self.faults = faults
         isLocal = kind == .local
-        super.init()
+        super.init(lendsObjects: false)
     }
 
     /// Includes listeners that have lost their owner.
