@@ -5,7 +5,7 @@
  *
  *   here                            in Sources/Channels/Engine
  *   enter, leave                    ListenerList.enter, .leave                     (Listeners/ListenerList+Reclaim)
- *   post, visit                     ListenerList.post, .deliverToListeners         (Delivery/ListenerList+Post)
+ *   post, visit                     ListenerList.post, .deliverToListeners         (Delivery/ListenerList+Post, +Deliver)
  *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (Listeners/ListenerList+Remove, +Add, +Links)
  *   Closer                          close                                          (Listeners/ListenerList+Remove)
  *   SCAN                            HazardUse.uses(by:of:), and .hasUses(by:of:), which looks before in the same way         (Hazards/HazardUse)

@@ -249,14 +249,10 @@ extension ListenerList {
     @inline(__always)
     private func notify(_ observer: ListenerEntry, _ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Bool {
         let word = observer.word.load(ordering: .acquiring)
-        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < frame.pointee.number else { return false }
         // Retained for the call, and released after it.
-        guard let owner = observer.retainedOwner else {
-            remove(observer)
-            return false
-        }
-        defer { owner.release() }
-        guard !frame.pointee.excludes(owner) else { return false }
+        let owner = observer.retainedOwner
+        defer { owner?.release() }
+        guard admits(frame, to: observer, word, owner) else { return false }
         frame.pointee.beginCall(of: observer)
         let visitor = frame.pointee.message
         observer.body.callGeneral(visitor, nil, frame)

@@ -27,9 +27,9 @@ final class PostTrace: MessageTrace {
             // A second call by the instrument has no effect.
             guard !hasDelivered else { return }
             hasDelivered = true
-            OwnPosts.areInstrumented { post(event, to: instruments, notified + [(next, context)], deliver) }
+            Instrumentation.resumed { post(event, to: instruments, notified + [(next, context)], deliver) }
         }
-        OwnPosts.areNotInstrumented { next.post(event, proceed) }
+        Instrumentation.suspended { next.post(event, proceed) }
         if !hasDelivered { proceed(nil) }
     }
 
@@ -51,10 +51,10 @@ final class PostTrace: MessageTrace {
         func proceed() {
             guard !hasCalled else { return }
             hasCalled = true
-            OwnPosts.areInstrumented { deliver(index + 1, to: listener, waited, call) }
+            Instrumentation.resumed { deliver(index + 1, to: listener, waited, call) }
         }
         let event = event(for: listener, waited, notified[index].context)
-        OwnPosts.areNotInstrumented { notified[index].instrument.deliver(event, proceed) }
+        Instrumentation.suspended { notified[index].instrument.deliver(event, proceed) }
         if !hasCalled { proceed() }
     }
 
@@ -120,10 +120,10 @@ final class PostTrace: MessageTrace {
 }
 
 /// Sets whether the thread's posts are traced. Tracing those of instruments and descriptions would never end.
-enum OwnPosts {
-    static func areInstrumented<Result>(_ body: () -> Result) -> Result { with(false, body) }
+enum Instrumentation {
+    static func resumed<Result>(_ body: () -> Result) -> Result { with(false, body) }
 
-    static func areNotInstrumented<Result>(_ body: () -> Result) -> Result { with(true, body) }
+    static func suspended<Result>(_ body: () -> Result) -> Result { with(true, body) }
 
     private static func with<Result>(_ isInInstrument: Bool, _ body: () -> Result) -> Result {
         let thread = ThreadReference.current

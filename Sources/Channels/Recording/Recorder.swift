@@ -121,7 +121,7 @@ final class Recorder: ListInstrument {
         let diagnostics = diagnostics
         guard diagnostics.kept > 0 else { return }
         // A description that posts would otherwise be asked to describe its own posts, endlessly.
-        let text = OwnPosts.areNotInstrumented {
+        let text = Instrumentation.suspended {
             MessageText(redacted: diagnostics.redacted).text(of: message, layout)
         }
         let time = MonotonicClock.now

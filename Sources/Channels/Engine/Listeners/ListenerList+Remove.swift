@@ -122,16 +122,4 @@ extension ListenerList {
             return isNew || body(entry.object) ? entry : nil
         }
     }
-
-    /// Walks the chain in the order of delivery. The caller has entered the list, so no entry in reach is
-    /// freed, and none is retained.
-    ///
-    /// - Parameter body: Returns the entry after which to continue; nil to stop.
-    @inline(__always)
-    func walk(_ body: (Unretained<ListenerEntry>) -> Unretained<ListenerEntry>?) {
-        var address = head.load(ordering: .sequentiallyConsistent)
-        while let entry = Unretained<ListenerEntry>(address: address), let last = body(entry) {
-            address = last.borrow { $0.next.load(ordering: .sequentiallyConsistent) }
-        }
-    }
 }
