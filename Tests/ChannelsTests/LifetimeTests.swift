@@ -46,6 +46,7 @@ struct LifetimeTests {
         withExtendedLifetime((staying, token)) {}
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     /// In a process of its own, without the listeners of other tests among which owners are looked for.
     @Test func memoryStaysBoundedOnASwitchboardOfNamesNobodyPostsTo() async {
         await #expect(processExitsWith: .success) {
@@ -98,6 +99,7 @@ struct LifetimeTests {
             withExtendedLifetime(staying) {}
         }
     }
+    #endif
 
     /// Also where calls are counted, and where the listener is called on its actor at once or has its turn there.
     @MainActor @Test(arguments: [Diagnostics.off, .counts])

@@ -126,8 +126,8 @@ extension ListenerList {
     @inline(never)
     func deliverIfAdmitted(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
-        // Held until the call has ended.
-        let owner = listener.owner
+        // Held until the call has ended. A weak reference to nothing is not loaded.
+        let owner = word & ListenerEntry.owned == 0 ? nil : listener.owner
         defer { withExtendedLifetime(owner) {} }
         guard word & ListenerEntry.intercepts == 0, admits(frame, to: listener, word, owner.map { Unretained($0) })
         else { return 0 }
