@@ -117,13 +117,12 @@ extension ListenerList {
             link(entry, into: level(of: rank))
             if isOwned {
                 ownedCount += 1
-                joinsSweeper = !isSwept && !isLocal
-                isSwept = true
+                joinsSweeper = sweeper == nil && !isLocal
             }
             return true
         }
         if isOwned { ThreadReference.current.pointee.countAdded() }
-        if joinsSweeper { Sweeper.shared.add(self) }
+        if joinsSweeper { Sweeper.current.add(self) }
         if !isIn { entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent) }
         return isIn
     }

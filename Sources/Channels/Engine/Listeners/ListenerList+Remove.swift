@@ -37,7 +37,7 @@ extension ListenerList {
         guard !hasClosed else { return }
         var closing: [ListenerEntry] = []
         var unused: [ListenerEntry] = []
-        withBareLock {
+        let formerSweeper = withBareLock { () -> Sweeper? in
             isClosed = true
             var address = head.load(ordering: .relaxed)
             while let entry = Unretained<ListenerEntry>(address: address)?.object {
@@ -53,7 +53,11 @@ extension ListenerList {
             recentLevel = nil
             levels.removeEmpty()
             emptyLevelCount = 0
+            // Taken once, if two threads close the list.
+            defer { sweeper = nil }
+            return sweeper
         }
+        formerSweeper?.remove(self)
         // Before code of the user runs: what it posts by the name goes to another channel.
         delegate?.listHasClosed(self)
         // Before the entries are freed: what waits is delivered first, and frees the closure afterwards.

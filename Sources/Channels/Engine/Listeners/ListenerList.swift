@@ -16,7 +16,8 @@ internal import Synchronization
 /// that is at it can continue. Its closure is freed when the posts that could have seen it have ended (proof:
 /// `Decisions/ListenerList.md`).
 ///
-/// Guards: `lock` guards every `var` except `delegate`, `writtenInstrument` and `localPosts`. What is read without it is atomic
+/// Guards: `lock` guards every `var` except `delegate`, `writtenInstrument`, `sweeperPlace` and
+/// `localPosts`. What is read without it is atomic
 /// and, except for `observation`, written under it. The list of a `LocalChannel` (`isLocal`) is used by one
 /// isolation domain, which replaces the lock.
 @usableFromInline
@@ -49,8 +50,10 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
     @safe @exclusivity(unchecked) var ownedCount = 0
     /// Where the search for orphans continues.
     @safe @exclusivity(unchecked) var cursor: UInt = 0
-    /// Whether the ``Sweeper`` knows this list.
-    @safe @exclusivity(unchecked) var isSwept = false
+    /// Searches this list, if it has had listeners with an owner.
+    @safe @exclusivity(unchecked) var sweeper: Sweeper?
+    /// The place there. Guarded by its lock.
+    @safe @exclusivity(unchecked) var sweeperPlace = 0
     /// Written once, under the lock; read without it after ``observation``.
     @safe @exclusivity(unchecked) var writtenInstrument: (any ListInstrument)?
     @safe @exclusivity(unchecked) var localPosts = 0
@@ -112,7 +115,7 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
     /// section of the lock, without any lock, because it may run user code.
     @inline(__always)
     func didUnlock() {
-        if ThreadReference.current.pointee.mustSweep { Sweeper.shared.sweep(beginningWith: self) }
+        if ThreadReference.current.pointee.mustSweep { Sweeper.current.sweep(beginningWith: self) }
         collectAfterUnlocking()
     }
 

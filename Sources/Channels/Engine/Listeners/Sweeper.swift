@@ -1,50 +1,57 @@
 internal import Synchronization
 
-/// Finds listeners whose owner was deallocated, without a post: one for the process.
+/// Finds listeners whose owner was deallocated, without a post: one for each group of threads, for all their lists.
 ///
 /// Each registration of a listener with an owner pays for a few looks at others (`ThreadRecord.sweepDebt`): half of them
 /// in its own list, the others in those of all lists in turn, from where the last look ended. So there are about as many
 /// dead entries as living ones at most, whichever lists they are in, and no change pays for more than a few.
 ///
-/// A look holds the owner for a moment, whose deinit may then run on this thread. So a thread looks only into lists that
-/// it has used, or one of its group: what belongs to the main thread is left to it.
+/// A look holds the owner for a moment, whose deinit may then run on this thread. So a thread looks only into lists whose
+/// first such listener it has registered, or one of its group: what belongs to the main thread is left to it.
 final class Sweeper: Sendable {
-    static let shared = Sweeper()
+    private static let all = (0..<UInt64.bitWidth).map { _ in Sweeper() }
 
-    private struct WeakList { weak var list: ListenerList? }
+    /// That of the calling thread.
+    static var current: Sweeper { all[ThreadReference.current.pointee.group.trailingZeroBitCount] }
 
     private struct State {
-        var lists: [WeakList] = []
+        /// Those with listeners that have an owner, each until it is closed. `ListenerList.sweeperPlace` is its place.
+        var lists: [ListenerList] = []
         var next = 0
     }
 
     private static let entriesPerSweep = 16
     private static let entriesOfOwnList = 8
 
-    /// No list is searched under the lock.
+    /// Guards the places of its lists, too. The locks of lists are taken inside; no list is searched under it.
     private let state = Locked(State(), spins: true)
 
-    /// Adds a list that has its first listener with an owner. Runs no user code.
+    /// Adds a list that has its first listener with an owner, unless it was closed meanwhile. Runs no user code.
     func add(_ list: ListenerList) {
-        list.readers.bitwiseOr(ThreadReference.current.pointee.group, ordering: .sequentiallyConsistent)
-        state.withLock { $0.lists.append(WeakList(list: list)) }
+        state.withLock { state in
+            guard list.joins(self) else { return }
+            list.sweeperPlace = state.lists.count
+            state.lists.append(list)
+        }
     }
 
-    /// The list whose turn it is; nil if it was deallocated, or is left to other threads.
-    private func next(for group: UInt64) -> ListenerList? {
-        let next = state.withLock { state -> ListenerList? in
+    /// Removes a list that was closed. The caller holds it: it is not released under the lock.
+    func remove(_ list: ListenerList) {
+        state.withLock { state in
+            let last = state.lists.removeLast()
+            guard last !== list else { return }
+            state.lists[list.sweeperPlace] = last
+            last.sweeperPlace = list.sweeperPlace
+        }
+    }
+
+    /// The list whose turn it is. Returned, so that it is not released under the lock.
+    private func next() -> ListenerList? {
+        state.withLock { state in
             guard !state.lists.isEmpty else { return nil }
             state.next = state.next + 1 < state.lists.count ? state.next + 1 : 0
-            guard let list = state.lists[state.next].list else {
-                state.lists.swapAt(state.next, state.lists.count - 1)
-                state.lists.removeLast()
-                return nil
-            }
-            // Returned in any case, so that it is not released under the lock.
-            return list
+            return state.lists[state.next]
         }
-        guard let next, next.readers.load(ordering: .relaxed) & group != 0 else { return nil }
-        return next
     }
 
     /// Looks at some entries of a list, and at some of others.
@@ -56,12 +63,21 @@ final class Sweeper: Sendable {
         thread.pointee.isSweeping = true
         thread.pointee.sweepDebt = 0
         var left = Self.entriesPerSweep - list.sweep(Self.entriesOfOwnList)
-        for _ in 0..<Self.entriesPerSweep where left > 0 { left -= next(for: thread.pointee.group)?.sweep(left) ?? 0 }
+        for _ in 0..<Self.entriesPerSweep where left > 0 { left -= next()?.sweep(left) ?? 0 }
         thread.pointee.isSweeping = false
     }
 }
 
 extension ListenerList {
+    /// Notes which sweeper searches the list. Returns false if one does, or the list was closed.
+    fileprivate func joins(_ sweeper: Sweeper) -> Bool {
+        withBareLock {
+            guard self.sweeper == nil, !isClosed else { return false }
+            self.sweeper = sweeper
+            return true
+        }
+    }
+
     /// Removes the orphans among the next few entries; starts over after the last. Returns how many it looked at.
     fileprivate func sweep(_ most: Int) -> Int {
         let thread = ThreadReference.current
