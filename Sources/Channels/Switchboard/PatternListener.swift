@@ -31,7 +31,7 @@ final class PatternListener: Sendable {
             kind: .pattern,
             name: pattern?.text ?? "all posts",
             // The posts that it forwards are limited where they are made.
-            reentrancy: .nested(limit: ThreadRecord.deepest),
+            reentrancy: .nested(limit: .max),
             faults: faults
         )
         self.listener = hub.makeEntry(listener)

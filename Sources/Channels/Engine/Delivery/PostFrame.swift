@@ -17,8 +17,8 @@ struct PostFrame {
     let site: PackedSite
     /// The number of this list's posts on this thread's stack; on a queued channel, the length of the chain.
     var depth = 1
-    /// How many posts and changes of states led to this post, itself included.
-    var chain = 1
+    /// How many changes of states led to this post; to a value, itself included.
+    var chain = 0
     /// Made on demand and released by ``end()``. Separate, so that creating and dropping a frame is free.
     private var extras: Unretained<PostExtras>?
     var slowPath: SlowPath
