@@ -20,9 +20,9 @@ internal import Synchronization
 //    slot and then reads `hasRetired`, and `collectLater` finds those whose end went unnoticed
 //    (`ListenerList.collectLater` says why there may be one).
 //
-// The switchboard keeps a channel during the search; one without listeners of its own is retained for the
-// post, because patterns may hear it. If the channel is removed meanwhile, another takes its name, or its
-// last listener ends, the post counts as begun before. A post that begins after a change has returned
+// The switchboard keeps a channel during the search; one that somebody holds and that has no listeners of its own is
+// retained for the post, because patterns may hear it. If the channel is removed meanwhile, another takes its name, or
+// its last listener ends, the post counts as begun before. A post that begins after a change has returned
 // announces itself later, and finds what the change left.
 extension RegistryShard {
     @inline(__always)
@@ -42,14 +42,19 @@ extension RegistryShard {
 
     @inline(__always)
     func channel(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
+        read(key) { $0.messageType == type && !$0.isKept ? $0.living : nil }
+    }
+
+    /// The channel to post on, which may be kept: nobody else may be handed it.
+    func channelToPost(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
         read(key) { $0.messageType == type ? $0.living : nil }
     }
 
     func object(_ key: NameKey) -> (AnyObject, ChannelContent)? {
-        read(key) { slot in slot.living.map { ($0, slot.kind) } }
+        read(key) { slot in slot.isKept ? nil : slot.living.map { ($0, slot.kind) } }
     }
 
-    func list(_ key: NameKey) -> ListenerList? { read(key) { $0.list } }
+    func list(_ key: NameKey) -> ListenerList? { read(key) { $0.isKept ? nil : $0.list } }
 
     @inline(__always)
     func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: ObjectIdentifier) -> Int? {

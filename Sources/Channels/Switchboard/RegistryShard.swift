@@ -1,10 +1,16 @@
 internal import Synchronization
 
-/// One shard of the names. `table`, `order`, `cursor`, `retired` and `backoff` are changed under `lock`; the
+/// One shard of the names. `table`, `order`, `kept`, `cursor`, `retired` and `backoff` are changed under `lock`; the
 /// table is read without it, see `RegistryShard+Read`. Objects are released outside: a deinit is user code.
+///
+/// A channel that a post makes because patterns hear its name is *kept* for the next post, as long as they do. Nobody
+/// else has it: it is neither found nor shown, and makes way for a channel of another type. Whoever asks for the channel of
+/// the name is handed it, and from then on it is like any other.
 final class RegistryShard: @unchecked Sendable {  // guards: see above
     /// The most names visited in one section of the lock, which takes some ten microseconds.
     static let longestPortion = 64
+    /// The most channels kept: names that are invented at run time must not exhaust memory.
+    private static let mostKept = 64
 
     let lock = SpinLock()
     /// The address of the table, retained.
@@ -13,6 +19,8 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     let readers = Atomic<UInt64>(0)
     let hasRetired = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
+    /// The slots of the channels that are kept, oldest first.
+    @safe @exclusivity(unchecked) private var kept: [RegistrySlot] = []
     @safe @exclusivity(unchecked) private var cursor = SweepCursor()
     @safe @exclusivity(unchecked) var retired: [Retired] = []
     /// When somebody looks again for what was retired.
@@ -43,18 +51,33 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         lock.withLock {
             var removed = Removed()
             let found = self.slot(of: slot.key)
-            if let found, let object = found.living {
+            if let found, let object = found.living, !found.isKept || found.kind == slot.kind {
+                if found.isKept, !slot.isKept { handOut(found, &removed) }
                 return (object, found.kind, removed)
             }
-            // The object replaced was deallocated.
+            // The object replaced was deallocated, or kept.
             if let found { takeOut(found, &removed) }
             // Not where one has just been taken out and the table become smaller: there is room.
             copyTable(if: \.isFull, &removed)
             table?.borrow { $0.insert(slot) }
             slot.position = order.count
             order.append(slot)
+            if slot.isKept { kept.append(slot) }
             return (object, slot.kind, removed)
         }
+    }
+
+    /// Removes a channel just kept if no pattern hears it any more, or the oldest one if there are too many.
+    func limitKept(_ slot: RegistrySlot) {
+        var removed = Removed()
+        lock.withLock {
+            if slot.isKept, slot.list.hasNoListenerNow {
+                takeOut(slot, &removed)
+            } else if kept.count > Self.mostKept {
+                takeOut(kept[0], &removed)
+            }
+        }
+        release(removed)
     }
 
     /// Retains the channel while it has listeners.
@@ -65,8 +88,10 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
             // Read under the lock: of two threads, the later one reads the later count.
             if list.hasOwnListeners {
                 slot.hold(object)
-            } else {
+            } else if !slot.isKept {
                 removed.object = slot.letGo()
+            } else if list.hasNoListenerNow {
+                takeOut(slot, &removed)
             }
         }
         list.didUnlock()
@@ -80,7 +105,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         var list: ListenerList?
         lock.withLock {
             guard let slot = self.slot(of: key) else { return }
-            living = slot.living
+            if !slot.isKept { living = slot.living }
             list = slot.list
             takeOut(slot, &removed)
         }
@@ -126,8 +151,14 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     // The table holds it.
     private func slot(of key: NameKey) -> RegistrySlot? { table?.borrow { $0.find(key)?.object } }
 
-    private func takeOut(_ slot: RegistrySlot, _ removed: inout Removed) {
+    /// Ends the keeping of a channel, which lives from here on as long as somebody has it.
+    private func handOut(_ slot: RegistrySlot, _ removed: inout Removed) {
+        if slot.isKept { kept.removeAll { $0 === slot } }
         removed.object = slot.letGo()
+    }
+
+    private func takeOut(_ slot: RegistrySlot, _ removed: inout Removed) {
+        handOut(slot, &removed)
         removed.slot = table?.borrow { $0.remove(slot) }
         let last = order.removeLast()
         if last !== slot {
