@@ -19,7 +19,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     let readers = Atomic<UInt64>(0)
     let hasRetired = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
-    /// The slots of the channels that are kept, oldest first.
+    /// The slots in the table whose channels are kept, oldest first.
     @safe @exclusivity(unchecked) private var kept: [RegistrySlot] = []
     @safe @exclusivity(unchecked) private var cursor = SweepCursor()
     @safe @exclusivity(unchecked) var retired: [Retired] = []
@@ -52,7 +52,10 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
             var removed = Removed()
             let found = self.slot(of: slot.key)
             if let found, let object = found.living, !found.isKept || found.kind == slot.kind {
-                if found.isKept, !slot.isKept { handOut(found, &removed) }
+                if found.isKept, !slot.isKept {
+                    forgetKept(found)
+                    removed.object = found.handOut()
+                }
                 return (object, found.kind, removed)
             }
             // The object replaced was deallocated, or kept.
@@ -68,10 +71,10 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     }
 
     /// Removes a channel just kept if no pattern hears it any more, or the oldest one if there are too many.
-    func limitKept(_ slot: RegistrySlot) {
+    func limitKept(_ key: NameKey) {
         var removed = Removed()
         lock.withLock {
-            if slot.isKept, slot.list.hasNoListenerNow {
+            if let slot = slot(of: key), slot.isKept, slot.list.hasNoListenerNow {
                 takeOut(slot, &removed)
             } else if kept.count > Self.mostKept {
                 takeOut(kept[0], &removed)
@@ -151,14 +154,11 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     // The table holds it.
     private func slot(of key: NameKey) -> RegistrySlot? { table?.borrow { $0.find(key)?.object } }
 
-    /// Ends the keeping of a channel, which lives from here on as long as somebody has it.
-    private func handOut(_ slot: RegistrySlot, _ removed: inout Removed) {
-        if slot.isKept { kept.removeAll { $0 === slot } }
-        removed.object = slot.letGo()
-    }
+    private func forgetKept(_ slot: RegistrySlot) { if slot.isKept { kept.removeAll { $0 === slot } } }
 
     private func takeOut(_ slot: RegistrySlot, _ removed: inout Removed) {
-        handOut(slot, &removed)
+        forgetKept(slot)
+        removed.object = slot.letGo()
         removed.slot = table?.borrow { $0.remove(slot) }
         let last = order.removeLast()
         if last !== slot {

@@ -44,7 +44,7 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     /// The object, if it is still alive. Used like ``heldObject``.
     var living: AnyObject? { heldObject?.object ?? object }
 
-    /// Never becomes true again.
+    /// Never becomes true again. Stays true in a slot that has been taken out, which a reader may still have found.
     @inline(__always)
     var isKept: Bool { kept.load(ordering: .acquiring) }
 
@@ -57,8 +57,13 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
 
     /// Stops keeping the object alive. The caller takes over the reference, on which posts may still rely.
     func letGo() -> Unretained<AnyObject>? {
-        kept.store(false, ordering: .releasing)
-        return Unretained(address: held.exchange(0, ordering: .sequentiallyConsistent))
+        Unretained(address: held.exchange(0, ordering: .sequentiallyConsistent))
+    }
+
+    /// Stops keeping the channel, which from here on lives as long as somebody has it. Otherwise as ``letGo()``.
+    func handOut() -> Unretained<AnyObject>? {
+        kept.store(false, ordering: .sequentiallyConsistent)
+        return letGo()
     }
 }
 

@@ -272,7 +272,7 @@ public final class Switchboard: Sendable {
         // Not under the lock of the patterns: this may release the last reference to a channel.
         registry.withShard(of: key) { shard in
             shard.release(entered.removed)
-            if isKept { shard.limitKept(slot) }
+            if isKept { shard.limitKept(key) }
         }
         list.didUnlock()
         registry.sweepSome()

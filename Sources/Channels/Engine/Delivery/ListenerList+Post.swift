@@ -28,16 +28,13 @@ extension ListenerList {
         return frame.lend { postUnmetered($0) }
     }
 
-    /// Delivers the message of a frame to every listener registered now.
-    func post(_ frame: FrameReference) -> Int { isMetered ? postMetered(frame) : postUnmetered(frame) }
-
     /// Inlined where most posts are made: the loop over the listeners then needs fewer registers.
     @inline(__always)
     private func postUnmetered(_ frame: FrameReference) -> Int {
         let thread = ThreadReference.current
         if let refused = begin(frame, thread) { return refused }
         let reached = withPost(frame, thread) { deliver(frame) }
-        if frame.pointee.hasExtras { deliverQueued(frame) }
+        if frame.pointee.hasQueue { deliverQueued(frame) }
         return reached
     }
 
@@ -272,7 +269,7 @@ extension ListenerList {
     /// Delivers to a listener that is old enough, after every check: whether it has ended, is paused,
     /// excluded or `once`, whether its owner is alive, and what travels with the message.
     @inline(never)
-    private func deliverWithChecks(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+    func deliverWithChecks(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
         guard word & (ListenerEntry.ended | ListenerEntry.intercepts) == 0 else { return 0 }
         let owner = listener.owner
@@ -312,7 +309,7 @@ extension ListenerList {
             return isIn ? 1 : 0
         }
         countCall(of: listener, word)
-        // The hub counts the listener and waits for it.
+        // The listener of the pattern is counted and waited for.
         if listener.isForwarder { return forward(frame, listener) }
         frame.pointee.beginCall(of: listener)
         // Held until after the call.

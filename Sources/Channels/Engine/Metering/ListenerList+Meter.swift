@@ -85,7 +85,7 @@ extension ListenerList {
         let thread = ThreadReference.current
         if let refused = begin(frame, thread) { return refused }
         let reached = deliverMetered(frame)
-        if frame.pointee.hasExtras { deliverQueued(frame) }
+        if frame.pointee.hasQueue { deliverQueued(frame) }
         return reached
     }
 
@@ -122,9 +122,8 @@ extension ListenerList {
     private func trace(_ frame: FrameReference, _ meter: ChannelMeter, _ deliver: () -> Int) -> Int {
         let (message, former) = (frame.pointee.message, frame.pointee.envelope)
         if frame.pointee.isTurn, let event = former?.trace?.event { meter.keep(message, layout, event) }
-        // A message with a trace was already traced where it was posted: it was forwarded, or is a value of a
-        // state. A message that reaches a pattern without a trace was not meant to be traced.
-        guard former?.trace == nil, kind != .pattern else { return deliver() }
+        // A value of a state that has a trace was already traced where it was set.
+        guard former?.trace == nil else { return deliver() }
         let sender = frame.pointee.sender?.living
         let senderType: (any Any.Type)? = (sender ?? former?.sender).map { type(of: $0) }
         var reached = 0
