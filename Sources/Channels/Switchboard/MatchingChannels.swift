@@ -101,4 +101,13 @@ private final class HubDelegate: ListenerListDelegate, @unchecked Sendable {  //
         guard hub.isEmptyNow, let listener else { return }
         reference.patterns?.remove(listener)
     }
+
+    func waitForForwarders() async {
+        await withCheckedContinuation { resumeAtEnd($0) }
+    }
+
+    /// Not in the task, which would keep the listener that it waits for.
+    private func resumeAtEnd(_ waiter: CheckedContinuation<Void, Never>) {
+        if let listener { listener.resumeAtEnd(waiter) } else { waiter.resume() }
+    }
 }

@@ -1,22 +1,27 @@
 internal import Synchronization
 
 /// Forwards a channel's messages, as `Posted<any Sendable>`, to the one listener of another list, a hub. So
-/// that listener has its place among those of many channels, and has one token and one mailbox. Nothing is posted on
-/// the hub: it is where its listener ends, and is counted.
+/// that listener has its place among those of many channels, and has one token and one mailbox.
+///
+/// Nothing is posted on the hub: it is where its listener ends, and is counted. A post that has entered a channel may call
+/// the listener until the entry that forwards to it has left that channel. So its closure is freed once all of these
+/// have left, by what they keep alive (`PatternListener`).
 @usableFromInline
 final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
     /// Returns what a bridge enqueues for a message posted in this process; nil to skip it.
     typealias Intake = @Sendable (_ name: String, _ message: any Sendable) -> (any Sendable)?
 
     let hub: ListenerList
-    /// The hub's listener, kept alive while it is offered messages; its closure may be freed.
     let listener: ListenerEntry
     fileprivate let intake: Intake?
+    /// Frees the closure of the listener when the last forwarder releases it.
+    private let pattern: any AnyObject & Sendable
 
-    init(to listener: ListenerEntry, of hub: ListenerList, _ intake: Intake?) {
+    init(to listener: ListenerEntry, of hub: ListenerList, _ intake: Intake?, keeping pattern: any AnyObject & Sendable) {
         self.hub = hub
         self.listener = listener
         self.intake = intake
+        self.pattern = pattern
         super.init()
     }
 
@@ -58,11 +63,7 @@ extension ListenerList {
     /// Delivers a message to the one listener of this hub, as part of another list's post.
     @inline(__always)
     private func hear(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        let thread = ThreadReference.current
-        // Before the word is read. A listener ends before it is unlinked, so either this sees that it has
-        // ended, or the thread that unlinks it waits for this as for any post.
-        enter(thread)
-        defer { leave(thread) }
+        // Its closure stays while a post is at an entry that forwards to it.
         let word = listener.word.load(ordering: .sequentiallyConsistent)
         guard word & ListenerEntry.treatment == 0, frame.pointee.slowPath != .all, !isMetered else {
             return hearWithChecks(message, frame, listener)

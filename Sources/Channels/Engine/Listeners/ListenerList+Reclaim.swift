@@ -79,6 +79,11 @@ extension ListenerList {
             hasRetired.store(!retired.isEmpty, ordering: .relaxed)
             return false
         }
+        guard kind != .pattern else {
+            // Posts reach the listener of a pattern by other lists. `PatternListener` keeps it, and frees its closure.
+            Unretained(entry).release()
+            return false
+        }
         guard retired.current.isEmpty else {
             retired.incoming.add(entry)
             return false
@@ -193,6 +198,8 @@ extension ListenerList {
     /// Waits for the list's posts in progress on other threads. Those on this thread cannot end meanwhile.
     func waitForPosts() async {
         guard !isLocal else { return }
+        // Nothing is posted on a hub.
+        guard kind != .pattern else { return await delegate?.waitForForwarders() ?? () }
         await withCheckedContinuation { continuation in
             let posts = self.posts.filter { !$0.isOnCallingThread }
             guard !posts.isEmpty else {
