@@ -12,7 +12,9 @@ struct KeptChannelTests {
     private let heard = Recorder<String>()
 
     private func kept<Message: Sendable>(_ name: ChannelName<Message>, on board: Switchboard) -> AnyObject? {
-        board.registry.withShard(of: name.key) { $0.channelToPost(name.key, ofMessages: ObjectIdentifier(Message.self)) }
+        board.registry.withShard(of: name.key) {
+            $0.channelToPost(name.key, ofMessages: ObjectIdentifier(Message.self))
+        }
     }
 
     @Test func postsThatOnlyPatternsHearUseOneChannelThatGoesWithTheLastPattern() async {

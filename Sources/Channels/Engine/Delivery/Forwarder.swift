@@ -17,7 +17,8 @@ final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
     /// Frees the closure of the listener when the last forwarder releases it.
     private let pattern: any AnyObject & Sendable
 
-    init(to listener: ListenerEntry, of hub: ListenerList, _ intake: Intake?, keeping pattern: any AnyObject & Sendable) {
+    init(to listener: ListenerEntry, of hub: ListenerList, _ intake: Intake?, keeping pattern: any AnyObject & Sendable)
+    {
         self.hub = hub
         self.listener = listener
         self.intake = intake
