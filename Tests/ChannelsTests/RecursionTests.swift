@@ -159,26 +159,6 @@ struct RecursionTests {
         withExtendedLifetime((token, owner)) {}
     }
 
-    /// Each post takes one of the thread's slots. In a process of its own: a stack overflow would end the whole run.
-    @Test func aRingOfChannelsEndsWithAFaultHoweverLargeTheStack() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let faults = Recorder<Fault>()
-            let ring = (0..<9_000).map { _ in Channel<Int> { faults.record($0) } }
-            let (calls, refused) = (Tally(), Tally())
-            let tokens = ring.indices.map { index in
-                ring[index].listen { message in
-                    calls.add()
-                    if ring[(index + 1) % ring.count].post(message + 1) == 0 { refused.add() }
-                }
-            }
-            await onThreads(1, stackSize: 512 << 20) { _ in ring[0].post(1) }
-            #expect((4_000..<9_000).contains(calls.value) && refused.value == 1, "\(calls.value)")
-            #expect(faults.all.map(\.code) == [.recursionLimit])
-            withExtendedLifetime(tokens) {}
-        }
-    }
-
     @Test func aRingOfStatesOfOneOwnerIsBoundedToo() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()

@@ -147,14 +147,13 @@ extension ListenerList {
         if treatment == ListenerEntry.waits {
             // The bit says that there is one.
             let mailbox = listener.certainMailbox
-            let isBusy = mailbox.borrow { $0.isBusy.load(ordering: .acquiring) }
             if mailbox.borrow({ $0.home }) != frame.pointee.isolation {
-                // While messages wait, a drain checks the owner: a weak load for each message would cost more
-                // than everything else. If `isBusy` is outdated, the message starts a drain.
-                if isBusy || word & ListenerEntry.owned == 0 {
+                // While a drain is due, it checks the owner: a weak load for each message would cost more
+                // than everything else. If `isBusy` is outdated, the message starts one.
+                if word & ListenerEntry.owned == 0 || mailbox.borrow({ $0.isBusy }) {
                     return enqueue(frame, listener, mailbox)
                 }
-            } else if !isBusy {
+            } else if !mailbox.borrow({ $0.certainLane }).borrow({ $0.isActive.load(ordering: .acquiring) }) {
                 return call(frame, listener, word)
             }
         } else if treatment == ListenerEntry.forwards {
