@@ -103,11 +103,9 @@ private final class HubDelegate: ListenerListDelegate, @unchecked Sendable {  //
     }
 
     func waitForForwarders() async {
-        await withCheckedContinuation { resumeAtEnd($0) }
-    }
-
-    /// Not in the task, which would keep the listener that it waits for.
-    private func resumeAtEnd(_ waiter: CheckedContinuation<Void, Never>) {
-        if let listener { listener.resumeAtEnd(waiter) } else { waiter.resume() }
+        await withCheckedContinuation { waiter in
+            // In this scope only, not in the task: that would keep the listener that it waits for.
+            if let listener { listener.resumeAtEnd(waiter) } else { waiter.resume() }
+        }
     }
 }

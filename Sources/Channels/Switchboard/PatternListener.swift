@@ -35,8 +35,6 @@ final class PatternListener: Sendable {
             of: MatchingChannels.self,
             kind: .pattern,
             name: pattern?.text ?? "all posts",
-            // The posts that it forwards are limited where they are made.
-            reentrancy: .nested(limit: .max),
             faults: faults
         )
         self.listener = hub.makeEntry(listener)

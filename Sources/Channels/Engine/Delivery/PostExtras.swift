@@ -34,9 +34,9 @@ final class PostExtras {
         if envelope != nil { envelope = nil }
         if queue != nil { queue = nil }
         if thrown != nil { thrown = nil }
-        guard hasPosted else { return }
+        guard hasPosted, let posted else { return }
         hasPosted = false
-        posted?.destroy(as: Posted<any Sendable>.self)
+        _ = posted.move(as: Posted<any Sendable>.self)
     }
 
     /// Returns the message as forwarders receive it. Made once, and kept until the post has ended.

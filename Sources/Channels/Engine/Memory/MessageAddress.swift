@@ -100,12 +100,6 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         unsafe raw.assumingMemoryBound(to: Message.self).move()
     }
 
-    /// Destroys the message, which leaves the memory uninitialised.
-    @inline(__always)
-    func destroy<Message>(as type: Message.Type) {
-        _ = unsafe raw.assumingMemoryBound(to: Message.self).deinitialize(count: 1)
-    }
-
     /// Copies the bytes of a value to new memory, without retaining. Free it with ``deallocate()``.
     static func allocateBytes<Value>(of value: Value) -> MessageAddress {
         let size = MemoryLayout<Value>.size
