@@ -1,7 +1,7 @@
 internal import Channels
 public import ChannelsBridge
 
-/// The conformance suite for the author of a `Transport`.
+/// Checks the conformance of a `Transport`, for its author.
 ///
 /// ```swift
 /// @Test(arguments: TransportConformance.checks)
@@ -12,20 +12,19 @@ public import ChannelsBridge
 /// }
 /// ```
 ///
-/// It works with any test framework. Each check creates its own transports, uses subjects of its own that
+/// It works with any test framework. Each check creates its own transports, uses its own subjects, which
 /// begin with `prefix`, and closes the transports. It needs nothing but a running broker. Checks of
 /// capabilities that the transport does not declare (`TransportCapabilities`) are skipped.
 public struct TransportConformance: Sendable {
     /// Creates a transport that is not connected, always to the same broker.
     public typealias MakeTransport = @Sendable () async throws -> any Transport
-    /// Breaks the connection of a transport, runs the body, restores the connection, and returns when it is
-    /// restored.
+    /// Breaks the connection of a transport, runs the body, and returns when the connection is restored.
     public typealias Interrupt =
         @Sendable (_ transport: any Transport, _ body: @Sendable () async throws -> Void) async throws -> Void
 
     /// One check of the suite.
     public struct Check: Sendable, Hashable, CustomStringConvertible {
-        /// What is checked, as a sentence: `messagesOfOnePublisherArriveInOrder`.
+        /// The check as a sentence: `messagesOfOnePublisherArriveInOrder`.
         public let name: String
         /// The capabilities that it needs.
         public let needs: TransportCapabilities

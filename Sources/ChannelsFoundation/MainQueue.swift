@@ -6,7 +6,7 @@ internal import Foundation
 internal import Dispatch
 #endif
 
-/// What calls in from a framework has no static isolation, but on the main queue it is that of the main actor.
+/// A callback of a framework has no static isolation, but on the main queue it runs as the main actor.
 enum MainQueue {
     #if canImport(Darwin)
     /// Whether the current thread works for the main queue, which is the executor of the main actor.

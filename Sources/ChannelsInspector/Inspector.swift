@@ -7,26 +7,26 @@ internal import Logging
 internal import NIOCore
 public import ServiceLifecycle
 
-/// A web page that shows who posts on a switchboard and who hears it, while it happens.
+/// Serves a web page that shows live who posts on a switchboard and who listens.
 ///
 /// ```swift
 /// try await Inspector(board).run()   // Inspector: http://127.0.0.1:7411/
 /// ```
 ///
-/// It is for development: whoever may open the page sees every name, owner and, if they are recorded, every
-/// message of the switchboard.
+/// It is for development: anyone who can open the page sees every name and owner and, if they are recorded,
+/// every message of the switchboard.
 ///
 /// ## Behavior
 ///
-/// - Nothing is counted, and nothing runs but the server that waits, while no page is open. While one is, every post
-///   is counted, and traced unless that is switched off on the page. When the last page has closed, what the program
-///   records itself remains.
-/// - A post never waits for a page. Pages get at most two pictures a second; a page that is slower than that
-///   gets the newest and is told how many it missed.
-/// - Only names of the loopback interface are answered, and only to pages of the inspector itself, so that no
-///   other site can read it through the visitor's browser. On any other interface, a token is needed too.
-/// - At most 32 pages are served at a time. A connection that does not send a whole request within ten seconds,
-///   or takes nothing of an answer for ten seconds, is closed; bodies over 64 kB are refused.
+/// - While no page is open, nothing is counted, and only the idle server runs. While one is open, every post
+///   is counted, and traced unless that is switched off on the page. The program's own `diagnostics` are not
+///   affected.
+/// - A post never waits for a page. A page receives at most two snapshots a second; a slower page receives
+///   the newest, with the number it missed.
+/// - It answers only to names of the loopback interface and only its own pages, so that no other site can
+///   read it through the visitor's browser. On any other interface, a token is required, too.
+/// - At most 32 pages are served at a time. A connection that does not send a complete request within ten
+///   seconds, or does not read the answer for ten seconds, is closed; bodies over 64 kB are refused.
 public struct Inspector: Service {
     let board: Switchboard
     let host: String
@@ -43,12 +43,13 @@ public struct Inspector: Service {
     ///   - board: The switchboard to show.
     ///   - host: The interface to listen on: an address, or a name that resolves to one.
     ///   - port: The port to listen on; 0 for any that is free.
-    ///   - token: What a visitor must present, as `?token=` in the address or as a bearer token. On an interface
-    ///     other than loopback a token is required: without one here, a random one is used.
+    ///   - token: The token that a visitor must present, as `?token=` in the address or as a bearer token. On
+    ///     interfaces other than loopback a token is required; by default a random one is generated.
     ///   - postable: The types of messages that may be posted from the page, as JSON. None by default.
-    ///   - redacted: Types whose values are not shown in messages, see `Diagnostics.trace(keeping:redacting:)`.
-    ///   - announce: Called with the address of the page, including the token, when it can be opened. By default
-    ///     the address is printed.
+    ///   - redacted: Types whose values are hidden in messages, as by
+    ///     `Diagnostics.trace(keeping:redacting:)`.
+    ///   - announce: Called with the address of the page, including the token, once it can be opened. Prints
+    ///     the address by default.
     public init(
         _ board: Switchboard,
         host: String = "127.0.0.1",
@@ -68,25 +69,25 @@ public struct Inspector: Service {
             announce
             ?? { address in
                 print("Inspector: \(address)")
-                // Where the output is a file or a pipe, it would wait for more.
+                // If the output is a file or a pipe, it would be buffered.
                 fflush(nil)
             }
     }
 
     /// Serves the page until the task is cancelled, or until a graceful shutdown of the service group it runs in.
     ///
-    /// Pages are closed then. A visitor in the middle of a request, or who takes nothing of an answer, is waited for
-    /// until the time of that connection has passed, ten seconds at most.
+    /// Then it closes the pages. It waits for running requests for at most ten seconds.
     ///
-    /// - Throws: What kept it from listening: the port is in use, or the host is not one of this machine.
+    /// - Throws: An error if it cannot listen: the port is in use, or the host does not belong to this
+    ///   machine.
     public func run() async throws {
         let feed = Feed(Watch(board, redacting: redacted), limits: limits)
         let open = OpenConnections(most: limits.connections / 2)
         let deadlines: @Sendable () -> ConnectionDeadlines = { [limits] in
-            // Twice what is refused in words, so that the words arrive.
+            // Twice the limit that is refused with a message, so that the message arrives.
             ConnectionDeadlines(limits.silence, open, mostBody: 2 * limits.body)
         }
-        // Silent: what it says would mix with what the program says.
+        // Silent: its lines would mix with the program's.
         let logger = Logger(label: "channels.inspector") { _ in SwiftLogNoOpLogHandler() }
         let application = Application(
             responder: Responder(feed: feed, poster: Poster(board, postable), host: host, token: token),

@@ -19,7 +19,7 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
         self.relay = relay
     }
 
-    /// Reads what the C client received. Returns nil and reports an event if it is not a valid message.
+    /// Reads a message of the C client. Returns nil and reports an event if it is not valid.
     func read(_ message: OpaquePointer) -> TransportMessage? {
         guard let text = natsMsg_GetSubject(message), let headers = NATSMessage.headers(of: message),
             // Bytes, not characters: texts that are equal may differ in whether they are valid.
@@ -79,7 +79,8 @@ extension NATSMessage {
         isChecked = true
     }
 
-    /// A durable message, which a stream recognises by its identifier: that of the message, or a random one.
+    /// Creates a durable message, with the identifier of the message or a random one, by which a stream
+    /// recognises it.
     init(identified message: TransportMessage) {
         self.init(message)
         identifier = message.headers[TransportHeaders.id] ?? randomIdentifier()

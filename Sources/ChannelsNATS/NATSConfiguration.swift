@@ -22,7 +22,7 @@ public struct NATSConfiguration: Sendable {
         /// A credentials file as `nsc` writes it: a JWT and a seed. The seed is not sent.
         case credentials(file: String)
 
-        /// Whether the client signs what the server asks it to.
+        /// Whether the client signs the server's challenge.
         var isSigned: Bool {
             switch self {
             case .nkey, .credentials: true
@@ -33,7 +33,7 @@ public struct NATSConfiguration: Sendable {
 
     /// How the connection is encrypted.
     public struct TLS: Sendable {
-        /// The file with the trusted certificate authorities, in PEM. Nil: those that the system trusts.
+        /// The file with the trusted certificate authorities, in PEM. Nil: those of the system.
         public var trustedCertificates: String?
         /// The file with the client's certificate, in PEM, if the server requires one.
         public var certificate: String?
@@ -74,8 +74,8 @@ public struct NATSConfiguration: Sendable {
     public var stateBucket = "channels"
     /// How many servers of the cluster store each state: 1, 3 or 5.
     public var stateReplicas = 1
-    /// The beginning of the subjects for replies and deliveries. `_INBOX` by default. Give each user of a server one
-    /// of its own: a user that may subscribe to `_INBOX.>` hears the replies to all others.
+    /// The beginning of the subjects for replies and deliveries. `_INBOX` by default. Give each user of a
+    /// server its own prefix: a user that may subscribe to `_INBOX.>` receives the replies to all others.
     public var inboxPrefix = "_INBOX"
     /// Whether missing streams and the missing bucket are created. False for a tool that only observes.
     package var createsStreams = true
@@ -106,18 +106,18 @@ public struct NATSConfiguration: Sendable {
     /// How many bytes they may have together.
     package var incomingByteLimit = 128 << 20
 
-    /// How durable messages are delivered to a durable name. A name that exists keeps the settings that it has: how
-    /// they differ is reported as `TransportEvent.failed` with the code `settingsDiffer`.
+    /// Says how durable messages are delivered to a durable name. An existing name keeps its settings;
+    /// differences are reported as `TransportEvent.failed` with the code `settingsDiffer`.
     public struct Deliveries: Sendable {
-        /// How long the server waits for a sign of life of a process before it delivers that process's
-        /// unsettled messages again, to another one of the same name or the next. 8 seconds by default. Listeners may
+        /// How long the server waits for progress from a process before it redelivers that process's
+        /// unsettled messages to another one with the same durable name. 8 seconds by default. Listeners may
         /// take longer: a running process reports progress three times in that period.
         public var acknowledgementWait: Duration = .seconds(8)
         /// How many messages may be delivered and unsettled at a time, for all processes of one name
         /// together. 256 by default. 1 preserves order across failures.
         public var unsettledLimit = 256
-        /// Where a name begins that subscribes for the first time, unless its subscription says so. With the
-        /// oldest stored message by default.
+        /// Where a new durable name starts, unless the route specifies `replaying(from:)`: by default with
+        /// the oldest stored message.
         public var start = ReplayStart.stored
         /// Whether the server forgets the name when its subscriber ends, or has been away for five minutes.
         package var isTemporary = false
@@ -126,7 +126,7 @@ public struct NATSConfiguration: Sendable {
         public init() {}
     }
 
-    /// Creates a configuration for servers that ask for neither a password nor TLS.
+    /// Creates a configuration for servers that need neither a password nor TLS.
     public init(servers: [String] = ["nats://127.0.0.1:4222"], name: String? = nil) {
         self.servers = servers
         self.name = name

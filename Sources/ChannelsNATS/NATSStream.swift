@@ -5,16 +5,16 @@
 /// configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"], replicas: 3)]
 /// ```
 ///
-/// An existing stream of the same name is used as it is, and never changed: how it differs is reported, as
-/// `TransportEvent.failed` with the code `settingsDiffer`, and so as a fault of the switchboard. The subjects of two
-/// streams must not overlap.
+/// An existing stream of the same name is used unchanged; differences are reported as `TransportEvent.failed`
+/// with the code `settingsDiffer`, and as a fault of the switchboard. The subjects of two streams must not
+/// overlap.
 public struct NATSStream: Sendable, Hashable {
     /// Where messages are stored.
     public enum Storage: Sendable, Hashable {
-        /// In files, which outlive the server. When they are synced to disk depends on the server's
-        /// `sync_interval`.
+        /// In files, which survive a restart of the server. The server's `sync_interval` says when they are
+        /// synced to disk.
         case file
-        /// In memory. Messages outlive a server only with ``NATSStream/replicas``.
+        /// In memory. Messages survive a restart only with ``NATSStream/replicas``.
         case memory
     }
 
@@ -23,8 +23,8 @@ public struct NATSStream: Sendable, Hashable {
         /// Until a limit is reached, whether or not they have been handled: names that subscribe later
         /// receive them too. Without a limit, they are stored forever.
         case limits
-        /// Until every durable name that has subscribed has settled them. Messages on subjects without a
-        /// durable name are not stored at all.
+        /// Until every subscribed durable name has settled them. Messages on subjects without a durable name
+        /// are not stored.
         case interest
     }
 

@@ -2,13 +2,12 @@
 public import ChannelsBridge
 
 extension NATSTransport {
-    /// Stores a message as the last value of its subject. See `Transport/store(_:)`.
+    /// Stores a message as the last value of its subject.
     public func store(_ message: TransportMessage) async throws -> UInt64 {
         try await store(message, headers: [])
     }
 
-    /// Stores a message as the last value of its subject, if there is none. See
-    /// `Transport/storeIfNone(_:)`.
+    /// Stores a message as the last value of its subject, if there is none.
     public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
         let session = try session
         let last = session.streams.bucket.sequence(ofNone: configuration.statePrefix + message.subject)
@@ -16,8 +15,8 @@ extension NATSTransport {
         return try await store(message, ifLastIs: 0)
     }
 
-    /// - Parameter last: The last sequence of the subject. What says that a value was deleted has one, until somebody
-    ///   removes that, too.
+    /// - Parameter last: The last sequence of the subject. A deletion marker has one, too, until it is
+    ///   removed.
     /// - Returns: Nil if it has another.
     private func store(_ message: TransportMessage, ifLastIs last: UInt64) async throws -> UInt64? {
         let expected = NATSMessage.Header(name: NATSMessage.expectedSequence, value: "\(last)")
@@ -38,7 +37,7 @@ extension NATSTransport {
         }
     }
 
-    /// Watches the last value of a subject. See `Transport/watch(_:onValue:)`.
+    /// Watches the last value of a subject.
     public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         let (session, relay) = try open
         try await session.streams.prepareStates()
@@ -48,7 +47,8 @@ extension NATSTransport {
         let watch = LastValueWatch(stored, session) { [bucket = session.streams.bucket] value, revision in
             let isDeleted = value[header: "KV-Operation"] != nil
             bucket.found(stored, revision: revision, isDeleted: isDeleted)
-            // With a tool for the key-value store. A state cannot be deleted: whoever has a value stores it again.
+            // With a tool for the key-value store. A state cannot be deleted: processes that have a value
+            // store it again.
             guard !isDeleted else { return relay.reportLostValues(on: subject) }
             guard let message = reader.read(value, subject: subject) else { return }
             onValue(StoredValue(message, revision: revision))

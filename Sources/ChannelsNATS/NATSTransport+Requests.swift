@@ -14,7 +14,7 @@ extension NATSTransport {
     /// The queue group of the responders of a subject, in all processes.
     private static let group = "channels"
 
-    /// Sends a request. See `Transport/request(_:timeout:)`.
+    /// Sends a request and waits for the reply.
     ///
     /// If the subject also belongs to a stream, the acknowledgement of the stream is ignored. NATS then
     /// cannot tell that nobody responds, and the request times out.
@@ -33,7 +33,7 @@ extension NATSTransport {
         }
     }
 
-    /// Receives the requests of a subject. See `Transport/respond(to:onRequest:)`.
+    /// Receives the requests of a subject.
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
         let (session, relay) = try open
         let reader = MessageReader(subject, relay)

@@ -15,13 +15,13 @@ public import ChannelsBridge
 /// - Messages published without `durable` use core NATS and are delivered at most once. Accepted does not
 ///   mean delivered.
 /// - Messages published with `durable` are stored by JetStream before `publish` returns, and delivered at
-///   least once. Until a message is acknowledged, it is sent again with the same identifier, which the stream
-///   recognises.
+///   least once. A message is sent again with the same identifier until it is acknowledged; the stream drops
+///   repeats.
 /// - Last values are stored in a bucket of JetStream's key-value store.
-/// - A lost connection is restored, with its subscriptions. Meanwhile, published messages wait, up to
-///   8 MiB.
-/// - Whatever ends a connection, it is restored: also when the server refuses the credentials for a while, or
-///   sends an error of its own. `TransportEvent.failed` tells why an attempt failed, unless nobody was there.
+/// - A lost connection is restored, with its subscriptions. Meanwhile, published messages are queued, up to 8
+///   MiB.
+/// - A connection is restored whatever ended it, even if the server refuses the credentials for a while or
+///   sends an error. `TransportEvent.failed` says why an attempt failed, unless no server was reachable.
 /// - Subjects and headers are validated again before they are sent. The C client does not validate them, and
 ///   a line break would let a name inject commands.
 /// - No call blocks a thread of the cooperative pool, even if the server is paused.
@@ -30,7 +30,7 @@ public import ChannelsBridge
 public final class NATSTransport: Transport {
     private enum Phase {
         case new
-        /// The relay tells an attempt from one that was closed before it ended.
+        /// The relay distinguishes the attempt from one that was closed before it ended.
         case connecting(EventRelay)
         case connected(Session, EventRelay)
         case closed
@@ -54,7 +54,7 @@ public final class NATSTransport: Transport {
     /// All capabilities. With a server without JetStream, only requests work.
     public var capabilities: TransportCapabilities { .all }
 
-    /// Connects to the first server that answers, also after it was closed. See `Transport/connect(onEvent:)`.
+    /// Connects to the first server that answers, even after it was closed.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         let relay = EventRelay(onEvent)
         try phase.withLock { phase in
@@ -129,9 +129,9 @@ public final class NATSTransport: Transport {
         get throws { try open.session }
     }
 
-    /// Publishes a message. See `Transport/publish(_:durable:)`.
+    /// Publishes a message; a durable one is stored when this returns.
     ///
-    /// With `durable`, throws `unsupported` at once if no stream keeps the subject.
+    /// With `durable`, throws `unsupported` at once if no stream stores the subject.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         guard durable else {
             let connection = try established.withLock { $0 } ?? session.connection
@@ -148,8 +148,7 @@ public final class NATSTransport: Transport {
         }
     }
 
-    /// Publishes a durable message without waiting for the acknowledgement. See
-    /// `Transport/publishDurably(_:isRepeated:onResult:)`.
+    /// Publishes a durable message without waiting for the acknowledgement.
     ///
     /// Throws `unsupported` at once if no stream keeps the subject.
     public func publishDurably(
@@ -158,8 +157,8 @@ public final class NATSTransport: Transport {
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
         let session = try session
-        // No failure has been told so far. An earlier message may be lost with the connection that there is now: on the
-        // next one, this would overtake it.
+        // No failure has been reported so far. An earlier message may be lost with the current connection: on
+        // the next one, this would overtake it.
         guard let epoch = session.connection.epoch else { throw BridgeError(.notConnected, subject: message.subject) }
         do {
             try await session.streams.preparing({ try await $0.prepareMessages() }) {
@@ -178,7 +177,7 @@ public final class NATSTransport: Transport {
         }
     }
 
-    /// Subscribes to a pattern. See `Transport/subscribe(_:onMessage:)`.
+    /// Subscribes to a pattern.
     ///
     /// With a `durableName`, the messages come from the one stream whose subjects include those of the
     /// pattern. Throws `unsupported` if there is none, or more than one.
@@ -224,13 +223,13 @@ public final class NATSTransport: Transport {
         try await session.keep(durable)
     }
 
-    /// Ends subscriptions. See `Transport/drainSubscriptions(within:)`. One after the other: each takes as long as the
-    /// server to answer.
+    /// Ends the subscriptions to requests and to messages that are not durable, one after the other: each
+    /// takes one answer of the server.
     public func drainSubscriptions(within timeout: Duration) async {
         await (try? session)?.drain(until: .now + timeout)
     }
 
-    /// Closes the connection. See `Transport/close(within:)`.
+    /// Sends the buffered messages and closes the connection.
     public func close(within timeout: Duration) async throws {
         let before = phase.withLock { phase in
             defer { phase = .closed }

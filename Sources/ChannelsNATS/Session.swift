@@ -2,9 +2,9 @@
 import Channels
 import ChannelsBridge
 
-/// What belongs to one connection of a transport.
+/// The state of one connection of a transport.
 ///
-/// `state` guards what was opened on the connection.
+/// `state` guards everything opened on the connection.
 final class Session: Sendable {
     private struct State {
         var subscriptions: [NATSSubscription] = []
@@ -67,15 +67,16 @@ final class Session: Sendable {
         }
     }
 
-    /// How often is looked whether values were removed from the server.
+    /// How often to check whether values were removed from the server.
     private static let look = Duration.seconds(5)
 
-    /// Values that are removed, and not replaced, leave no trace that a watch would hear of: who purges the bucket, or
-    /// gives it a limit of age, tells nobody.
+    /// Watches do not see values that are removed without being replaced, for example by purging the bucket
+    /// or by a limit of age.
     private static func lookAfterValues(of session: () -> Session?) async {
         while (try? await Task.sleep(for: look)) != nil {
             guard let session = session() else { return }
-            // Where the server does not answer, or the bucket is missing, reconnecting or a missing heartbeat says so.
+            // If the server does not answer, or the bucket is missing, reconnecting or a missing heartbeat
+            // reports it.
             guard (try? await session.streams.hasLostStates()) == true else { continue }
             for watch in session.state.withLock({ $0.watches }) { watch.restart() }
         }
@@ -86,8 +87,8 @@ final class Session: Sendable {
         state.withLock { $0.watches.removeAll { $0 === watch } }
     }
 
-    /// A failure is named by the route that it concerns: the subject of one acknowledgement, or of one reply, would be
-    /// another name each time.
+    /// Names a failure by its route: the subject of an acknowledgement or reply would be a new name each
+    /// time.
     func placed(_ event: NATSConnection.Event) -> NATSConnection.Event {
         guard case .failed(let error) = event, let request = error.subject, request.hasPrefix("$JS.") else {
             return event
@@ -103,8 +104,8 @@ final class Session: Sendable {
     /// Called after a reconnection. The C client has subscribed again, but the server may have lost the
     /// streams and their consumers.
     ///
-    /// What cannot be restored keeps nothing else from being so, and is tried again until the session is closed or the
-    /// connection is restored once more.
+    /// A part that cannot be restored does not hold up the others, and is retried until the session is closed
+    /// or the connection is restored once more.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
         jetStream.forgetStreams()
         state.withLock { state in
@@ -120,8 +121,8 @@ final class Session: Sendable {
         }
     }
 
-    /// Called when the connection is lost. Nothing is published or asked for on the next one before somebody has looked
-    /// whether the streams have lost what was heard.
+    /// Called when the connection is lost. Nothing is published or requested on the next one before a check
+    /// whether the streams have lost received messages.
     func interrupt() {
         jetStream.forgetStreams()
         for durable in state.withLock({ $0.durables }) { durable.needConsumer() }
@@ -144,8 +145,7 @@ final class Session: Sendable {
         }
     }
 
-    /// Ends the subscriptions of messages that are not durable, and of requests. See
-    /// `Transport/drainSubscriptions(within:)`.
+    /// Ends the subscriptions to requests and to messages that are not durable.
     func drain(until deadline: ContinuousClock.Instant) async {
         let subscriptions = state.withLock { state in
             defer { state.subscriptions = [] }

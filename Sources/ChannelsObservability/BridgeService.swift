@@ -13,9 +13,9 @@ public import ServiceLifecycle
 /// try await group.run()
 /// ```
 ///
-/// At a graceful shutdown the bridge stops receiving, sends what waits, lets listeners finish with what has
-/// come in, and closes the connection, within `BridgeConfiguration.closeTimeout`. A group shuts its services
-/// down in reverse order: list a bridge before the services that post.
+/// At a graceful shutdown the bridge stops receiving, sends queued messages, lets listeners finish with
+/// received ones, and closes the connection, within `BridgeConfiguration.closeTimeout`. A group shuts its
+/// services down in reverse order: list a bridge before the services that post.
 public struct BridgeService: Service {
     private let bridge: Bridge
 
@@ -24,7 +24,7 @@ public struct BridgeService: Service {
 
     /// Runs the bridge until the task is cancelled or the group shuts down.
     ///
-    /// - Throws: What `Bridge.run()` throws.
+    /// - Throws: The error of `Bridge.run()`.
     public func run() async throws {
         try await cancelWhenGracefulShutdown { try await bridge.run() }
     }

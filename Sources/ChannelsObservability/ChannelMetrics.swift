@@ -3,7 +3,7 @@ public import Channels
 public import Metrics
 public import ServiceLifecycle
 
-/// Hands the counts of a switchboard to swift-metrics, at intervals.
+/// Reports the counts of a switchboard to swift-metrics at intervals.
 ///
 /// ```swift
 /// board.diagnostics = .counts
@@ -12,8 +12,8 @@ public import ServiceLifecycle
 /// try await ServiceGroup(services: [metrics], logger: logger).run()
 /// ```
 ///
-/// Posting costs no more than the `Diagnostics` of the switchboard do: the counts are read from a snapshot. Only
-/// times are recorded at each call, and only where channels are traced.
+/// Posting costs no more than the switchboard's `Diagnostics`: counts are read from a snapshot. Only times
+/// are recorded at each call, and only with `.trace`.
 ///
 /// | Metric | Dimensions | |
 /// |---|---|---|
@@ -24,8 +24,8 @@ public import ServiceLifecycle
 /// | `channels_faults` | `code` | faults, counted when they happen; needs `board.add(metrics)` |
 /// | `channels_waited`, `channels_spent` | `channel` | timers: until the call, and in the listener; the same, with `.trace` |
 ///
-/// A pattern is a channel, too, in whose dimension its listeners are counted, and the posts that they hear. Beyond
-/// 1,000 channels, further ones share the dimension `other`.
+/// A pattern is a channel, too: its dimension has its listeners and the posts they receive. Beyond 1,000
+/// channels, further ones share the dimension `other`.
 public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`
     private static let mostChannels = 1_000
 
@@ -43,9 +43,9 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     private struct Known {
         var channels: Set<ExactText> = []
-        /// What was handed over, by what is counted.
+        /// The totals reported so far.
         var totals: [ExactText: Int] = [:]
-        /// By channel: what a delivery is recorded with is made once, as backends expect.
+        /// Timers by channel, made once, as backends expect.
         var timers: [ExactText: Timers] = [:]
         /// Whether a thread hands counts over, and whether another has asked for it meanwhile.
         var isReporting = false
@@ -70,8 +70,8 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     /// Creates the metrics of a switchboard, which is held weakly.
     ///
     /// - Parameters:
-    ///   - interval: How often ``run()`` hands counts over. It must be positive.
-    ///   - factory: Makes the metrics; by default that of the process.
+    ///   - interval: How often ``run()`` reports. It must be positive.
+    ///   - factory: Makes the metrics; by default the factory of the process.
     public init(
         _ switchboard: Switchboard,
         every interval: Duration = .seconds(10),
@@ -83,7 +83,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         self.factory = factory ?? MetricsSystem.factory
     }
 
-    /// Hands the counts over after each interval, and once more at a graceful shutdown or when the task is
+    /// Reports the counts after each interval, and once more at a graceful shutdown or when the task is
     /// cancelled. Returns then, or when the switchboard is deallocated.
     public func run() async throws {
         defer { report() }
@@ -95,11 +95,11 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         }
     }
 
-    /// Hands the counts over now; where another thread is about it, that one does once more.
+    /// Reports the counts now. If another thread is reporting, it reports once more.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func report() {
-        // What is added is the difference to the last snapshot, so there is one at a time.
+        // Reports differences between snapshots, so only one thread at a time.
         guard known.withLock({ $0.beginReport() }) else { return }
         repeat { handOver() } while known.withLock { $0.continueReport() }
     }
@@ -131,7 +131,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
                 gauges[gauge, default: (0, 0)].listeners += 1
             }
         }
-        // What is gone is forgotten, so that this does not grow.
+        // Forgets removed channels, so that this does not grow.
         known.withLock { [totals] in $0.totals = totals }
         for (name, gauge) in gauges {
             self.gauge("channels_waiting", ("channel", name.text)).record(gauge.waiting)
@@ -140,7 +140,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         for lane in snapshot.lanes { gauge("channels_lane_waiting", ("lane", lane.name)).record(lane.waiting) }
     }
 
-    /// Hands over what has been added to a count since the last time. A smaller one has begun at zero since.
+    /// Reports the increase of a count since the last time. A smaller count was reset to zero meanwhile.
     /// - Parameter counts: Whether it is; if not, it is only noted.
     private func add(
         _ count: Int?,
@@ -187,7 +187,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         record(delivery, ContinuousClock.now - start)
     }
 
-    /// Records how long the listener takes, with what it awaits.
+    /// Records how long the listener takes, including suspensions.
     public func deliver(
         _ delivery: DeliveryEvent,
         isolation: isolated (any Actor)?,
@@ -207,7 +207,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     private func timers(of channel: String) -> Timers {
         let key = ExactText(channel)
         if let found = known.withLock({ $0.timers[key] }) { return found }
-        // Without the lock, because the factory is the user's. Of those that two threads make, one is kept.
+        // Without the lock, because the factory is the user's. If two threads make one, one is kept.
         let made = Timers(
             waited: Timer(label: "channels_waited", dimensions: [("channel", channel)], factory: factory),
             spent: Timer(label: "channels_spent", dimensions: [("channel", channel)], factory: factory)

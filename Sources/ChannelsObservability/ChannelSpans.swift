@@ -3,21 +3,21 @@ public import Channels
 internal import ChannelsBridge
 public import Tracing
 
-/// Makes spans of posts and of the calls of listeners, across lanes and bridges.
+/// Creates spans for posts and listener calls, across lanes and bridges.
 ///
 /// ```swift
 /// board.diagnostics = .trace
 /// let spans = board.add(ChannelSpans())
 /// ```
 ///
-/// A post has a span (`post shop.sold`), a child of the one in which it is made. Each call of a listener has
-/// one (`hear shop.sold`), a child of the post's, wherever it runs: before `post` returns, later in a lane,
-/// as an async closure. Inside the listener `ServiceContext.current` is that of its span, so that what it
-/// starts and posts continues the trace. A sequence has no call, and no span.
+/// A post has a span (`post shop.sold`), a child of the one in which it is made. Each listener call has one
+/// (`hear shop.sold`), a child of the post's, wherever it runs: before `post` returns, later in a lane, or as
+/// an async closure. Inside the listener, `ServiceContext.current` is that of its span, so its own posts
+/// continue the trace. A sequence has no call and no span.
 ///
-/// A bridge carries the trace of a post in the headers `traceparent` and `tracestate`, where the tracer
-/// writes these (the format of W3C Trace Context); in the other process the span of the post made there is a
-/// child of the one here. The bridge needs no configuration for it.
+/// A bridge carries the trace in the headers `traceparent` and `tracestate`, if the tracer writes them (W3C
+/// Trace Context); in the other process the span of the post is a child of the one here. The bridge needs no
+/// configuration for it.
 public struct ChannelSpans: ChannelInstrument {
     private let chosen: (any Tracer)?
 
@@ -25,7 +25,7 @@ public struct ChannelSpans: ChannelInstrument {
 
     /// Creates the instrument.
     ///
-    /// - Parameter tracer: By default that of the process, looked up at each post.
+    /// - Parameter tracer: By default the tracer of the process, looked up at each post.
     public init(_ tracer: (any Tracer)? = nil) { chosen = tracer }
 
     /// Delivers within the span of the post.

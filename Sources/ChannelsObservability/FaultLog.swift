@@ -8,10 +8,9 @@ public import Logging
 /// let log = board.add(FaultLog(logger))
 /// ```
 ///
-/// There is at most one line for each kind of fault and place in each interval, and a limit for all of them
-/// together. What is left out is counted: the metadata of each line has the `count` of its place so far, and,
-/// after lines were left out, how many were `suppressed`. The line is written on the thread that found the
-/// fault, and no lock is held.
+/// There is at most one line for each kind of fault and source location in each interval, and a limit for all
+/// of them together. The metadata of each line has the `count` of its location so far and the number of lines
+/// `suppressed` since. The line is written on the thread that found the fault, and no lock is held.
 public final class FaultLog: ChannelInstrument {
     private struct Place: Hashable {
         let code: Fault.Code
@@ -39,7 +38,7 @@ public final class FaultLog: ChannelInstrument {
     /// - Parameters:
     ///   - logger: Where the lines go.
     ///   - level: Their level.
-    ///   - most: The greatest number of lines in an interval.
+    ///   - most: The maximum number of lines in an interval.
     ///   - interval: How long an interval is. It must be positive.
     public convenience init(
         _ logger: Logger = Logger(label: "channels"),

@@ -31,7 +31,7 @@ extension BridgeError {
                     .notConnected,
                     "the file cannot be opened: its folder must exist and be writable, and it must not be a folder itself"
                 )
-            case .SQLITE_NOTADB: (.transportFailure, "this is no SQLite database: choose another path")
+            case .SQLITE_NOTADB: (.transportFailure, "this is not an SQLite database: choose another path")
             case .SQLITE_CORRUPT:
                 (
                     .transportFailure,

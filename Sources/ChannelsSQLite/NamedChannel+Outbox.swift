@@ -5,8 +5,8 @@ public import GRDB
 
 /// The transactional outbox: a message that commits with your data.
 extension NamedChannel where Message: Encodable {
-    /// Stores a message in a transaction of your own, in your own database: it is heard once the transaction is
-    /// committed, and never if it is rolled back.
+    /// Stores a message in your own transaction, in your own database: it is delivered once the transaction
+    /// commits, and never if it is rolled back.
     ///
     /// ```swift
     /// try await database.write { db in
@@ -15,18 +15,19 @@ extension NamedChannel where Message: Encodable {
     /// }
     /// ```
     ///
-    /// Every ``SQLiteTransport`` over the file delivers it as a durable message, also to this process, as one that came
-    /// from elsewhere; a ``Relay`` hands it on to a broker. It does not reach this process's listeners by itself: give
-    /// its bridge an `incoming` route of the name. The tables are created if the database does not have them.
+    /// Every ``SQLiteTransport`` over the file delivers it as a durable message, to this process as well,
+    /// with a remote origin; a ``Relay`` forwards it to a broker. It reaches this process's listeners only if
+    /// its bridge has an `incoming` route for the name. The tables are created if the database does not have
+    /// them.
     ///
     /// - Parameters:
-    ///   - type: The name of the type in the envelope; by default the name of `Message`, as for a route of a bridge.
-    ///   - codec: That of the routes by which it is heard: JSON by default.
-    ///   - subjectPrefix: That of their bridges, `BridgeConfiguration/subjectPrefix`: empty by default. With another
-    ///     one, they do not hear it.
+    ///   - type: The name of the type in the envelope; by default the name of `Message`.
+    ///   - codec: The codec of the receiving routes: JSON by default.
+    ///   - subjectPrefix: The `BridgeConfiguration/subjectPrefix` of the receiving bridges: empty by default.
+    ///     With another one, they do not receive the message.
     ///   - db: The database, inside of your transaction.
-    /// - Throws: What encoding throws; a `BridgeError` for the channel of a type, which has no name, or if a newer
-    ///   program has made the tables; a `DatabaseError`.
+    /// - Throws: The error of the codec; a `BridgeError` for the channel of a type, which has no name, or if
+    ///   a newer version has created the tables; a `DatabaseError`.
     public func post(
         _ message: Message,
         type: String? = nil,
@@ -35,7 +36,7 @@ extension NamedChannel where Message: Encodable {
         in db: Database
     ) throws {
         guard let name else {
-            throw BridgeError(.invalidName, detail: "the channel of \(Message.self) has no name: post on one that has")
+            throw BridgeError(.invalidName, detail: "the channel of \(Message.self) has no name: use a named one")
         }
         try SQLiteSchema.prepare(db)
         let body: [UInt8]

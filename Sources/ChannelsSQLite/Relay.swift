@@ -2,20 +2,22 @@
 public import Channels
 public import ChannelsBridge
 
-/// Hands the durable messages of one transport on to another, in order, at least once: from a file to a broker.
+/// Forwards the durable messages of one transport to another, in order, at least once: from a file to a
+/// broker.
 ///
 /// ```swift
 /// let relay = Relay(from: SQLiteTransport(path: "shop.sqlite"), to: broker, matching: "shop.>")  // a NATSTransport
 /// try await relay.run()
 /// ```
 ///
-/// It waits for both, tries again as long as the other one does not acknowledge a message, and continues after it was
-/// killed with what was not acknowledged. Each message keeps its identifier, by which a broker drops repeats. Up to 256
-/// are under way: where the other one loses a single message, as a cluster may while it elects a leader, it comes later.
+/// It waits for both, retries until the target acknowledges a message, and after a kill continues with the
+/// unacknowledged ones. Each message keeps its identifier, by which a broker drops repeats. Up to 256
+/// messages are in flight: if the target loses a single one, as a cluster may while it elects a leader, that
+/// one arrives later.
 ///
-/// A message that the other one refuses, because it is too large, its subject is not permitted or no stream keeps it,
-/// is reported and kept as a dead letter at the source, and the rest goes on. `DeadLetterBox` puts it back over the
-/// source, and it is handed on.
+/// A message that the target refuses, because it is too large, its subject is not permitted or no stream
+/// stores it, is reported and kept as a dead letter at the source, and the rest continues. `DeadLetterBox`
+/// puts it back at the source, and it is forwarded again.
 public struct Relay: Sendable {
     private let source: any Transport
     private let target: any Transport
@@ -31,13 +33,13 @@ public struct Relay: Sendable {
     ///   - source: A transport with durable messages, which the relay connects and closes.
     ///   - target: A transport with durable messages, which the relay connects and closes.
     ///   - pattern: The subjects.
-    ///   - name: The durable name under which it reads: relays of one name share the messages, and then their order is
-    ///     that of each.
-    ///   - deadLetters: The name under which the source keeps what the target refuses: with `dead`, messages on
-    ///     `shop.sold` are kept on `dead.shop.sold`.
+    ///   - name: The durable name under which it reads. Relays with the same name share the messages; order
+    ///     then holds only within each relay.
+    ///   - deadLetters: The name under which the source keeps messages that the target refuses: with `dead`,
+    ///     messages on `shop.sold` are kept on `dead.shop.sold`.
     ///   - backoff: How long it waits between attempts.
-    ///   - onFailure: Called for each attempt that failed, and for the failures that the transports report. Once for
-    ///     messages that fail together.
+    ///   - onFailure: Called for each failed attempt, once for messages that fail together, and for failures
+    ///     reported by the transports.
     /// - Precondition: `deadLetters` is a channel name.
     public init(
         from source: any Transport,
@@ -55,7 +57,7 @@ public struct Relay: Sendable {
         (self.backoff, self.onFailure) = (backoff, onFailure)
     }
 
-    /// Hands messages on until the task is cancelled.
+    /// Forwards messages until the task is cancelled.
     ///
     /// - Throws: `BridgeError/Code/unsupported` if a transport has no durable messages; `CancellationError`.
     public func run() async throws {
@@ -79,7 +81,7 @@ public struct Relay: Sendable {
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .stored, unsettledLimit: 256)
         try await retry {
             try await source.subscribe(subscription) { message in
-                // What was set aside stays at the source.
+                // Dead letters stay at the source.
                 if message.message.headers[DeadLetterHeader.subject] != nil, isMine(message.message) {
                     message.settle?(.acknowledged)
                 } else {
@@ -131,7 +133,7 @@ public struct Relay: Sendable {
         return failed.map { messages[$0.key] } + messages[begun...]
     }
 
-    /// What was put back for this relay is for all durable names of the target.
+    /// A message put back for this relay is for all durable names of the target.
     private func outgoing(_ message: TransportMessage) -> TransportMessage {
         var message = message
         if isMine(message) { message.headers.remove(DeadLetterHeader.name) }
@@ -147,7 +149,7 @@ public struct Relay: Sendable {
         onFailure(error)
         let subject = "\(deadLetters).\(message.message.subject)"
         let keep = { try await source.keep(message.message, on: subject, for: name, because: error) }
-        // What cannot be kept would come again for ever.
+        // A letter that cannot be kept would be redelivered forever.
         do { try await retry(keep) } catch let error as BridgeError { onFailure(error) }
         message.settle?(.terminated)
     }

@@ -1,31 +1,31 @@
 #if SQLite
 internal import Channels
 
-/// Where a ``SQLiteTransport`` keeps its messages, and for how long. The path must not be empty, and every limit and
-/// duration must be positive; otherwise creating the transport traps.
+/// Says where a ``SQLiteTransport`` keeps its messages, and for how long. The path must not be empty, and
+/// every limit and duration must be positive; otherwise creating the transport traps.
 public struct SQLiteConfiguration: Hashable, Sendable {
     /// When a commit counts as done.
     public enum Synchronous: Hashable, Sendable {
-        /// When the disk has it: what was acknowledged outlives a power failure. Messages that are stored at a time share
-        /// the wait for the disk. That a message is taken or settled is not waited for: after a power failure, it may be
-        /// delivered again.
+        /// When it is on disk: acknowledged messages survive a power failure. Messages stored at the same
+        /// time share one sync. Taking and settling messages is not synchronised: after a power failure, they
+        /// may be delivered again.
         case full
-        /// When the operating system has it: what was acknowledged outlives the end of the process, but the newest of
-        /// it may be lost when the power fails.
+        /// When the operating system has it: acknowledged messages survive a crash of the process, but the
+        /// newest may be lost in a power failure.
         case normal
     }
 
-    /// How much of what has been settled, or was never for a durable name, is kept for those that replay it.
+    /// Limits how long settled messages are kept, for routes that replay them.
     public struct Retention: Hashable, Sendable {
         /// How long a durable message is kept, by the wall clock.
         public var age: Duration
         /// How many durable messages are kept: the newest.
         public var messages: Int
-        /// How many bytes their bodies and headers have together.
+        /// The total size of their bodies and headers, in bytes.
         public var bytes: Int
-        /// Whether a message that a durable name has not settled is kept beyond these limits, with all that were
-        /// stored after it. Otherwise it is lost for that name, and a `BridgeError/Code/messagesLost` says how many
-        /// were.
+        /// Whether a message that a durable name has not settled is kept beyond these limits, with all later
+        /// ones. Otherwise it is lost for that name, and `BridgeError/Code/messagesLost` says how many were
+        /// lost.
         public var keepsUnsettled: Bool
 
         /// Creates a retention.
@@ -42,13 +42,13 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     /// The path of the file, which is created if there is none. It may be a database of your own: the transport's
     /// tables begin with `channels_`. A relative path is resolved when the transport is created.
     public var path: String
-    /// What is kept.
+    /// How long messages are kept.
     public var retention: Retention
     /// When a commit counts as done.
     public var synchronous: Synchronous
     /// How long a call waits for a file that another program has locked.
     public var busyTimeout: Duration
-    /// The most bytes of a body.
+    /// The maximum number of bytes of a body.
     public var bodyLimit: Int
     /// Whether the file and the tables have to be there, and nothing is removed. For a tool that only looks.
     package var isObserver = false

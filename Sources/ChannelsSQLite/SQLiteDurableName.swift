@@ -10,7 +10,7 @@ final class SQLiteDurableName: Sendable {
     private struct State {
         /// In the file.
         var id: Int64 = 0
-        /// Up to here, what was looked at and not taken is for others.
+        /// Messages up to here that were not taken are for others.
         var passed: Int64 = 0
         var held = 0
         var heldBytes = 0
@@ -32,7 +32,7 @@ final class SQLiteDurableName: Sendable {
     /// How many it holds at most: others of the name have their share, too.
     private var limit: Int { min(subscription.unsettledLimit, 256) }
 
-    /// In the file, and up to where what it has not taken is for others.
+    /// Its id in the file, and the number up to which messages not taken are for others.
     var place: (id: Int64, passed: Int64) { state.withLock { ($0.id, $0.passed) } }
 
     func lookAgain() { state.withLock { $0.mayHaveMore = true } }
@@ -58,12 +58,12 @@ final class SQLiteDurableName: Sendable {
 
     // MARK: Taking
 
-    /// What it would take now; nil if there is no room, or there was nothing more.
+    /// The request for more messages; nil if there is no room, or there were none left.
     func request() -> SQLiteTaking.Request? {
         state.withLock { state in
             let bytes = subscription.unsettledByteLimit - state.heldBytes
             guard state.mayHaveMore, state.held < limit, bytes > 0 || state.held == 0 else { return nil }
-            // Before it looks: what is stored meanwhile, it has not seen.
+            // Before reading: messages stored meanwhile are not seen.
             state.mayHaveMore = false
             return SQLiteTaking.Request(
                 id: state.id,
@@ -76,7 +76,7 @@ final class SQLiteDurableName: Sendable {
         }
     }
 
-    /// Hands out what it got.
+    /// Delivers the messages taken.
     func take(_ part: SQLiteTaking.Part, _ request: SQLiteTaking.Request, _ epoch: Int, _ session: SQLiteSession) {
         state.withLock { state in
             state.held += part.taken.count
@@ -103,39 +103,69 @@ final class SQLiteDurableName: Sendable {
             settle: { delivery.settle($0) }
         )
         message.storedAt = Timestamp(secondsSince1970: item.time)
+        message.context = delivery
         return message
     }
 
+    /// Where the file says that this connection has a message.
+    private struct Holding: Sendable {
+        static let delete = "DELETE FROM channels_unsettled"
+        static let release = "UPDATE channels_unsettled SET holder = NULL"
+
+        let name: Int64
+        let number: Int64
+        let delivery: Int
+        /// Of the file in which the message was taken. In a copy of it, the number may be that of another message.
+        let epoch: Int
+        let session: SQLiteSession
+
+        func change(_ sql: String) {
+            session.settle { [holder = session.holder] db in try change(sql, holder, db) }
+        }
+
+        func change(_ sql: String, _ holder: String, _ db: Database) throws {
+            guard session.file.epoch == epoch else { return }
+            try db.cachedStatement(sql: sql + " WHERE consumer = ? AND number = ? AND deliveries = ? AND holder = ?")
+                .execute(arguments: [name, number, delivery, holder])
+        }
+
+        func release(after delay: Duration) {
+            guard delay > .zero else { return change(Self.release) }
+            // Until then, it stays with this connection: nobody else would know how long to wait.
+            Task {
+                try? await ContinuousClock().sleep(atMost: delay)
+                change(Self.release)
+            }
+        }
+    }
+
     /// A message that was handed out, until it is settled or released.
-    private final class Delivery: Sendable {
-        private static let delete = "DELETE FROM channels_unsettled"
-        private static let release = "UPDATE channels_unsettled SET holder = NULL"
+    final class Delivery: DeliveryContext {
         /// How long a message waits that was released without being settled.
         private static let releaseDelay = Duration.seconds(1)
 
         private let name: SQLiteDurableName
-        private let id: Int64
-        private let number: Int64
-        private let delivery: Int
+        private let holding: Holding
         private let byteCount: Int
-        /// Of the file in which the message was taken. In a copy of it, the number may be that of another message.
-        private let epoch: Int
-        private let session: SQLiteSession
         private let isSettled = Locked(false)
+        private let isInTransaction = Locked(false)
 
-        init(
+        fileprivate init(
             _ name: SQLiteDurableName,
             _ id: Int64,
             _ item: SQLiteTaking.Taken,
             _ epoch: Int,
             _ session: SQLiteSession
         ) {
-            (self.name, self.id, self.number, self.delivery) = (name, id, item.number, item.delivery)
-            (self.byteCount, self.epoch, self.session) = (item.message.byteCount, epoch, session)
+            (self.name, byteCount) = (name, item.message.byteCount)
+            holding = Holding(name: id, number: item.number, delivery: item.delivery, epoch: epoch, session: session)
         }
 
         deinit { settle(.retry(after: Self.releaseDelay)) }
 
+        var isSettledByListener: Bool { isInTransaction.withLock { $0 } }
+
+        /// Keeps no reference to this object, which may be in its deinit.
         func settle(_ settlement: Settlement) {
             let isFirst = isSettled.withLock { isSettled in
                 defer { isSettled = true }
@@ -147,28 +177,21 @@ final class SQLiteDurableName: Sendable {
                 state.heldBytes -= byteCount
                 return state.mayHaveMore
             }
-            let (id, number, delivery, epoch) = (id, number, delivery, epoch)
-            let holder = session.holder
-            let change = { @Sendable [session] (sql: String) in
-                session.settle { db in
-                    guard session.file.epoch == epoch else { return }
-                    try db.cachedStatement(
-                        sql: sql + " WHERE consumer = ? AND number = ? AND deliveries = ? AND holder = ?"
-                    )
-                    .execute(arguments: [id, number, delivery, holder])
-                }
-            }
             switch settlement {
-            case .acknowledged, .terminated: change(Self.delete)
-            case .retry(let delay) where delay <= .zero: change(Self.release)
-            case .retry(let delay):
-                // Until then, it stays with this connection: nobody else would know how long to wait.
-                Task {
-                    try? await ContinuousClock().sleep(atMost: delay)
-                    change(Self.release)
-                }
+            // If the transaction was rolled back, the message is still there, and comes again.
+            case .acknowledged where isSettledByListener: holding.release(after: Self.releaseDelay)
+            case .acknowledged, .terminated: holding.change(Holding.delete)
+            case .retry(let delay): holding.release(after: delay)
             }
-            if hasMore { session.ring() }
+            if hasMore { holding.session.ring() }
+        }
+
+        /// Settles it in a transaction on another connection to the file. Returns false if this process has it no more.
+        func settle(in db: Database) throws -> Bool {
+            guard holding.session.file.epoch == holding.epoch else { return false }
+            isInTransaction.withLock { $0 = true }
+            try holding.change(Holding.delete, holding.session.holder, db)
+            return db.changesCount == 1
         }
     }
 }

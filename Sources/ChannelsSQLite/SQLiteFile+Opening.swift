@@ -28,7 +28,7 @@ extension SQLiteFile {
         var reading = settings
         reading.readonly = true
         do {
-            // Before it is opened for writing, which changes the file of somebody else, too.
+            // Before it is opened for writing, which would change another program's file.
             if configuration.isObserver {
                 var isFolder: ObjCBool = false
                 guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -75,8 +75,8 @@ final class SQLitePatience: Sendable {
     /// How often the lock was looked for without success since the last commit.
     let looks = Atomic(0)
 
-    /// Whether somebody has the lock for long. Counted in looks, of which one takes 2 ms and more where processors are
-    /// scarce: a machine that is busy is no program that locks the file.
+    /// Whether another program has held the lock for long. Counted in attempts, each of 2 ms or more on a
+    /// busy machine, so that load is not mistaken for a lock.
     var isExhausted: Bool { looks.load(ordering: .relaxed) >= 650 }
 }
 
@@ -92,7 +92,7 @@ struct FileIdentity: Equatable {
         (device, number) = (UInt64(truncatingIfNeeded: found.st_dev), UInt64(found.st_ino))
     }
 
-    /// Of a database and what belongs to it as long as it is open.
+    /// The identities of a database and its companion files while it is open.
     static func all(_ path: String, _ location: String) -> [FileIdentity?] {
         [FileIdentity(path), FileIdentity(location + "-wal"), FileIdentity(location + "-shm")]
     }

@@ -7,15 +7,15 @@ internal import Synchronization
 
 /// The open file: one connection that reads, and one that writes, whose changes are committed together.
 ///
-/// A cycle of the one that writes: (1) what waits is taken; (2) it is compared whether the path still leads to this file,
-/// and whether the file is what it was; (3) all changes are made in one transaction, which is synchronised with the disk
-/// if a change asks for that; (4) their ends are told. Where the file cannot be written, its *trouble* begins: what is
-/// published fails at once, what has to be done sooner or later waits, and a commit is tried each second until one
-/// succeeds.
+/// A cycle of the writing one: (1) it takes the queued changes; (2) it checks that the path still leads to
+/// this file, and that the file has not gone back; (3) all changes are made in one transaction, which is
+/// synchronised with the disk if a change asks for that; (4) their completions are called. Where the file
+/// cannot be written, its *trouble* begins: what is published fails at once, what has to be done sooner or
+/// later waits, and a commit is tried each second until one succeeds.
 ///
 /// `state` is guarded by its lock, under which nothing of the database is called.
 final class SQLiteFile: Sendable {
-    /// A change of the file, and what is done once it is committed, or has failed.
+    /// A change of the file, and its completion once it is committed or has failed.
     private struct Write: Sendable {
         enum Kind {
             /// Stores something: synchronised with the disk. Fails if the file cannot be written.
@@ -35,7 +35,7 @@ final class SQLiteFile: Sendable {
         let end: @Sendable (BridgeError?) -> Void
     }
 
-    /// What is known of the file, and how often it was found to have gone back before.
+    /// The known state of the file, and how often it has gone back before.
     struct History: Sendable {
         var mark: SQLiteMark?
         var epoch = 0
@@ -67,7 +67,7 @@ final class SQLiteFile: Sendable {
     let location: String
     private let reader: DatabaseQueue
     private let writer: DatabaseQueue
-    /// What the path, and what SQLite keeps beside it, led to when it was opened.
+    /// The identities of the file and of SQLite's companion files when it was opened.
     private let identities: [FileIdentity?]
     private let isSynchronized: Bool
     /// How the connections wait for a lock.
@@ -75,7 +75,7 @@ final class SQLiteFile: Sendable {
     private let state: Locked<State>
     private let onEvent: @Sendable (Event) -> Void
 
-    /// - Parameter mark: What is known of the file.
+    /// - Parameter mark: The known state of the file.
     init(
         _ configuration: SQLiteConfiguration,
         _ reader: DatabaseQueue,
@@ -170,12 +170,12 @@ final class SQLiteFile: Sendable {
         enqueue(Write(kind: .settling, change: change, end: end))
     }
 
-    /// Makes a change, and returns what it returned, once it is committed.
+    /// Makes a change, and returns its result once it is committed.
     func write<Result: Sendable>(_ change: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await wait(.storing, change)
     }
 
-    /// Makes a change that need not outlive a power failure, and returns what it returned, once it is committed.
+    /// Makes a change that need not survive a power failure, and returns its result once it is committed.
     func take<Result: Sendable>(_ change: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await wait(.taking, change)
     }
@@ -226,7 +226,7 @@ final class SQLiteFile: Sendable {
                 for write in batch { write.end(nil) }
                 continue
             }
-            // On a disk that is nearly full, there may be room for what comes before that which is too large.
+            // On a nearly full disk, there may be room for the changes before the one that is too large.
             if !error.concernsTheFile || error.isForWantOfRoom && batch.count > 1 {
                 await commitSingly(batch)
             } else if await !postpone(batch, error) {
@@ -235,7 +235,8 @@ final class SQLiteFile: Sendable {
         }
     }
 
-    /// A change that cannot be made takes none with it but what is published behind it: that has to stay behind.
+    /// A change that cannot be made fails alone, except for messages published after it, which have to stay
+    /// behind.
     private func commitSingly(_ batch: [Write]) async {
         var failure: BridgeError?
         for (index, write) in batch.enumerated() {
@@ -358,8 +359,8 @@ final class SQLiteFile: Sendable {
         if begins { Task.detached { await self.writeWaiting() } }
     }
 
-    /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file, or to none: what is written to the
-    /// open one would be lost, and nobody else would read it.
+    /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file, or to none: messages
+    /// written to the open one would be lost.
     private func check() throws {
         let found = FileIdentity.all(path, location)
         guard found != identities else { return }
@@ -367,7 +368,7 @@ final class SQLiteFile: Sendable {
             if found[0] != identities[0] {
                 "the file was removed or replaced: stop all processes that use it, delete what is left of -wal and -shm"
             } else if found[1] != identities[1] {
-                "its -wal, which has what was stored last, was removed or replaced: stop all processes that use it"
+                "its -wal, which has the latest messages, was removed or replaced: stop all processes that use it"
             } else {
                 "its -shm was removed or replaced: stop all processes that use it, keep the -wal"
             }
@@ -381,7 +382,7 @@ final class SQLiteFile: Sendable {
 
     // MARK: The write-ahead log
 
-    /// Brings what is in the write-ahead log into the file, as far as nobody reads it, and makes it small.
+    /// Moves the write-ahead log into the file, as far as it is not being read, and truncates it.
     func shortenLog() async throws {
         guard FileIdentity.size(location + "-wal") > Self.logLimit else { return }
         try await writer.writeWithoutTransaction { self.shortenLog($0) }
@@ -391,20 +392,20 @@ final class SQLiteFile: Sendable {
         // It would wait for those who read the log, and writers for it.
         patience.isPatient.store(false, ordering: .relaxed)
         defer { patience.isPatient.store(true, ordering: .relaxed) }
-        // Where it cannot, it brings over what it can.
+        // If it cannot, it moves what it can.
         _ = try? Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     // MARK: Closing
 
-    /// Makes what waits, and closes the file. The connection that writes is the last: if there is no other one, it brings
-    /// the write-ahead log into the file.
+    /// Makes the queued changes, and closes the file. The connection that writes is the last: if there is no
+    /// other one, it brings the write-ahead log into the file.
     func close(last change: @escaping @Sendable (Database) throws -> Void) async -> BridgeError? {
         let error: BridgeError? = await withCheckedContinuation { continuation in
             enqueue(Write(kind: .last, change: change) { continuation.resume(returning: $0) })
         }
         state.withLock { $0.isClosed = true }
-        // SQLite would remove the write-ahead log of another file that stands there now.
+        // SQLite would remove the write-ahead log of the file that is there now.
         if isReplaced {
             Self.abandoned.withLock { $0 += [reader, writer] }
         } else {

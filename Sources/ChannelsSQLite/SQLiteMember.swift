@@ -5,7 +5,7 @@ internal import Foundation
 /// The sign of life of a connection that subscribes: a file beside the database, which is locked as long as the process
 /// lives. The kernel releases the lock with the process, however that ends, and keeps it while the process is stopped.
 ///
-/// `flock` belongs to an open file, not to a process: other connections of the same process are told apart, too.
+/// `flock` belongs to an open file, not to a process: so connections of one process are distinguished, too.
 final class SQLiteMember: Sendable {
     /// Names the connection in the file. Random, so that a file that has gone back knows no other one by it.
     let token: String
@@ -19,7 +19,7 @@ final class SQLiteMember: Sendable {
             let path = Self.path(of: token, beside: database)
             let descriptor = open(path, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0o444)
             guard descriptor >= 0 else { throw Self.failure("cannot be created", path) }
-            // There is nothing in it, and whoever uses the database has to look at it, whatever the mask of this process is.
+            // It is empty, and every user of the database has to read it, whatever the mask of this process.
             fchmod(descriptor, 0o444)
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 let error = errno
@@ -33,7 +33,7 @@ final class SQLiteMember: Sendable {
                 (self.token, self.path, self.descriptor) = (token, path, descriptor)
                 return
             }
-            // The same one has removed it, in between.
+            // Its owner has removed it meanwhile.
             close(descriptor)
         }
     }

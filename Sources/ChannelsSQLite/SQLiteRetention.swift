@@ -3,19 +3,19 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// What is removed of what the file holds. What that is, is read without keeping writers away; it is removed in portions,
-/// between which others write. Nothing is written where there is nothing to remove.
+/// Removes messages beyond the limits. Finding them does not block writers; they are removed in portions,
+/// between which others write. Nothing is written if there is nothing to remove.
 enum SQLiteRetention {
     typealias Retention = SQLiteConfiguration.Retention
 
     /// Messages that are not durable are kept for those who look late.
     private static let plainAge = 60.0
-    /// How long a portion may take, and how long others have in between: whoever waits for the lock looks every 2 ms.
+    /// How long a portion may take, and the pause for others, who try the lock every 2 ms.
     private static let (mostTime, pause) = (Duration.milliseconds(50), Duration.milliseconds(5))
     /// How many messages are removed between two looks at the clock.
     private static let step = 100
 
-    /// Removes what is beyond the limits.
+    /// Removes messages beyond the limits.
     ///
     /// - Parameter passed: Names of this connection, and up to where they need nothing.
     /// - Returns: How many messages were removed that a durable name had not settled.
@@ -151,7 +151,7 @@ enum SQLiteRetention {
         return count
     }
 
-    /// A name whose pattern nothing matches needs nothing of what is stored: up to where each could be moved.
+    /// How far each name could be moved whose pattern matches none of the stored messages.
     private static func moves(_ passed: [Int64: Int64], _ db: Database) throws -> [(Int64, Int64)] {
         var moves: [(Int64, Int64)] = []
         for consumer in try Row.fetchAll(db, sql: "SELECT id, pattern, position FROM channels_consumers") {
@@ -180,7 +180,7 @@ enum SQLiteRetention {
         return last
     }
 
-    /// Counted only where the numbers allow for so many.
+    /// Counts only if the numbers allow for that many.
     private static func lastBeyond(count: Int, _ db: Database) throws -> Int64 {
         let first = try Int64.fetchOne(db, sql: "SELECT number FROM channels_messages WHERE durable ORDER BY number")
         guard let first, try SQLiteSchema.lastNumber(db) - first >= count else { return 0 }

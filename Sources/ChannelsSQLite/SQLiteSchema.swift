@@ -125,7 +125,7 @@ enum SQLiteSchema {
         return db.changesCount > 0
     }
 
-    /// The number after which a durable name begins: by default, with what is stored.
+    /// The number after which a durable name starts: by default, before the oldest stored message.
     static func position(of start: ReplayStart?, _ db: Database) throws -> Int64 {
         switch start?.position {
         case .new: return try lastNumber(db)
@@ -141,7 +141,7 @@ enum SQLiteSchema {
         }
     }
 
-    /// The newest message's number, or that of the newest that there ever was.
+    /// The number of the newest message, even if it was removed.
     static func lastNumber(_ db: Database) throws -> Int64 {
         try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'channels_messages'")
@@ -149,8 +149,8 @@ enum SQLiteSchema {
     }
 }
 
-/// What a connection knows of the file: how often it was changed, and its newest message. If the file knows otherwise, it
-/// has gone back: an older copy was put in its place.
+/// A connection's knowledge of the file: how often it was changed, and its newest message. If the file
+/// disagrees, it has gone back: an older copy was put in its place.
 struct SQLiteMark: Sendable {
     let changes: Int64
     private let mark: Int64

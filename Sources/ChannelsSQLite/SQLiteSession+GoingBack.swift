@@ -3,10 +3,10 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// What a connection does where the file is not what it was: an older copy was put in its place, or somebody has removed
-/// a durable name.
+/// Handles a file that is no longer the same: an older copy was put in its place, or a durable name was
+/// removed.
 extension SQLiteSession {
-    /// The file has gone back. Subscriptions begin again with what it has now.
+    /// Starts all subscriptions again, because the file has gone back.
     func beginAgain() async {
         let epoch = file.epoch
         guard state.withLock({ $0.epoch != epoch }) else { return }
@@ -16,7 +16,7 @@ extension SQLiteSession {
             if isNew {
                 state.toldEpoch = epoch
                 for index in state.watched.indices { (state.watched[index].seen, state.watched[index].body) = (0, nil) }
-                // Higher than all that were told.
+                // Higher than all revisions reported so far.
                 state.revisions.base = state.revisions.highest
             }
             return (state.durable, isNew, state.revisions.highest > 0 || !state.watched.isEmpty)
@@ -33,7 +33,7 @@ extension SQLiteSession {
             let (former, holder) = try renew()
             let last = try await file.write { db in
                 if !holder.isEmpty {
-                    // The copy may know this member, and what it held then.
+                    // The copy may contain this member and its messages.
                     try Self.remove(former, db)
                     try db.execute(sql: "INSERT INTO channels_members VALUES (?)", arguments: [holder])
                 }

@@ -62,7 +62,7 @@ extension SQLiteSession {
         } _: { _ in
             left.finish(.success(()))
         }
-        // Done later where the file is locked: what was its turn is anybody's soon.
+        // Done later if the file is locked: its turns go to others soon.
         try? await left.value(within: timeout, clock: ContinuousClock(), else: BridgeError(.timedOut))
     }
 

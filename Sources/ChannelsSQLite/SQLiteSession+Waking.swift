@@ -4,14 +4,14 @@ internal import ChannelsBridge
 internal import Foundation
 internal import GRDB
 
-/// What a connection remembers between two looks at the file from outside.
+/// The state that a connection keeps between two polls of the file.
 struct Waking {
     /// How long it waits before the file is asked again whether it has changed, soon after it has and later.
     private static let (shortest, longest) = (Duration.milliseconds(5), Duration.milliseconds(100))
-    /// A trouble that comes back sooner than this is told by the status alone.
+    /// A problem that returns sooner than this is reported by the status only.
     private static let quiet = Duration.seconds(60)
 
-    /// What the file said when it was last asked.
+    /// The data version at the last poll.
     var version: Int?
     /// When something was last found, or done.
     var lastActivity = ContinuousClock.now
@@ -37,7 +37,7 @@ struct Waking {
         return true
     }
 
-    /// Whether a trouble is news.
+    /// Whether a problem should be reported.
     mutating func isWorthTelling(_ reason: BridgeError) -> Bool {
         let kind = reason.detail ?? "\(reason.code)"
         defer { told[kind] = .now }
@@ -54,8 +54,9 @@ struct Waking {
 }
 
 extension SQLiteSession {
-    /// Asks the file whether another connection has changed it, looks whether other members live, and does what is due.
-    /// Writes nothing where nothing has happened. Returns how long to wait for the next time; nil if it is closed.
+    /// Polls whether another connection has changed the file and whether other members are alive, and does
+    /// the due work. Writes nothing if nothing has happened. Returns the time until the next poll; nil if it
+    /// is closed.
     func poll() -> Duration? {
         let (isClosed, subscribes, others, checks) = state.withLock { state in
             let subscribes = !state.plain.isEmpty || !state.durable.isEmpty || !state.watched.isEmpty

@@ -4,20 +4,20 @@ internal import ChannelsBridge
 internal import Foundation
 internal import GRDB
 
-/// One connection of a transport: who subscribes, and the task that hands out what the file has.
+/// One connection of a transport: its subscriptions, and the task that delivers the messages of the file.
 ///
-/// A cycle of that task: (1) somebody rings, because this connection has committed something, or the file says that
-/// another one has; (2) what is new is read; (3) messages that are not durable, and states, are handed out; (4) the durable
-/// names that have room take what is theirs, in one transaction.
+/// A cycle of that task: (1) it is woken, because this or another connection has committed something; (2) it
+/// reads new messages; (3) it delivers states and messages that are not durable; (4) the durable names that
+/// have room take their messages, in one transaction.
 ///
-/// `state` is guarded by its lock, under which neither handlers nor the database are called. What is in `commands` runs in
-/// one task, one after the other.
+/// `state` is guarded by its lock, under which neither handlers nor the database are called. The `commands`
+/// run in one task, one after the other.
 final class SQLiteSession: Sendable {
     /// A subscription of messages that are not durable.
     struct Plain {
         let pattern: ChannelPattern
         let group: ExactText?
-        /// It hears what has a higher number.
+        /// It receives messages with a higher number.
         var after: Int64
         let queue: HandlerQueue<InboundMessage>
     }
@@ -33,7 +33,7 @@ final class SQLiteSession: Sendable {
         var plain: [Plain] = []
         var durable: [SQLiteDurableName] = []
         var watched: [Watched] = []
-        /// How often the file had gone back when the subscriptions began, and when that was told last.
+        /// How often the file had gone back when the subscriptions started and this was last reported.
         var epoch = 0
         var toldEpoch = 0
         /// The number of the last message that was looked at.
@@ -42,9 +42,10 @@ final class SQLiteSession: Sendable {
         var isClosed = false
         var waking = Waking()
         var turn = 0
-        /// What the members of a group on this connection may take, in order.
+        /// The messages that members of a group on this connection may take, in order.
         var shared: [ExactText: [Shared]] = [:]
-        /// What is added to the revisions of the file, so that they increase when it has gone back; and the highest so far.
+        /// The offset added to the revisions of the file, so that they increase after it has gone back; and
+        /// the highest so far.
         var revisions: (base: UInt64, highest: UInt64) = (0, 0)
     }
 
@@ -86,13 +87,13 @@ final class SQLiteSession: Sendable {
             }
         }
         self.reading.withLock { $0 = reading }
-        // A thread of its own that sleeps costs a fifth of a task that does.
+        // A sleeping thread costs a fifth of a sleeping task.
         Thread.detachNewThread { [weak self] in
             while let interval = self?.poll() { Thread.sleep(forTimeInterval: interval / .seconds(1)) }
         }
     }
 
-    /// How the file finds the session, which keeps it.
+    /// Lets the file find the session, which keeps it alive.
     private final class Owner: Sendable {
         private struct Weak { weak var session: SQLiteSession? }
         private let weak = Locked(Weak())
@@ -111,7 +112,8 @@ final class SQLiteSession: Sendable {
 
     func fail(_ error: BridgeError) { tell(.failed(error)) }
 
-    /// Of what it does by itself. That it was closed meanwhile is no failure, and the trouble of the file is told once.
+    /// Reports an error of its own work. Being closed meanwhile is not an error, and a problem of the file is
+    /// reported once.
     func report(_ error: any Error) {
         guard let error = error as? BridgeError, error.code != .closed else { return }
         if error.concernsTheFile { file.fail(error) } else { fail(error) }
@@ -154,7 +156,7 @@ final class SQLiteSession: Sendable {
             if member == nil { member = new }
             return member!.token  // it is there
         }
-        // What those held that have ended comes before what is new.
+        // Messages of ended members come before new ones.
         let ended = try await file.write { [path = file.location] db in
             try db.execute(sql: "INSERT OR IGNORE INTO channels_members VALUES (?)", arguments: [token])
             return try Self.removeEnded(but: token, beside: path, db)
@@ -163,7 +165,7 @@ final class SQLiteSession: Sendable {
         return token
     }
 
-    /// Removes the members that have ended, which frees what they held.
+    /// Removes the members that have ended, which frees their messages.
     static func removeEnded(but token: String, beside path: String, _ db: Database) throws -> [String] {
         let ended = try String.fetchAll(
             db,
@@ -198,7 +200,7 @@ final class SQLiteSession: Sendable {
         try db.execute(sql: "DELETE FROM channels_members WHERE token = ?", arguments: [member])
     }
 
-    /// Stores what has become of a message, as soon as the file can be written.
+    /// Stores the settlement of a message as soon as the file can be written.
     func settle(_ change: @escaping @Sendable (Database) throws -> Void) {
         file.settle(change) { [weak self] error in if let error { self?.report(error) } }
     }
@@ -209,7 +211,7 @@ final class SQLiteSession: Sendable {
         let number: Int64
         let subject: String
         let time: Double
-        /// Read only where somebody is to hear it.
+        /// Read only if a subscriber needs it.
         let message: TransportMessage?
     }
 
@@ -227,11 +229,11 @@ final class SQLiteSession: Sendable {
         } catch { report(error) }
     }
 
-    /// Finds out what is new, and hands out what is not durable.
+    /// Reads new messages, and delivers those that are not durable.
     private func findNew() async throws {
         while true {
             let (last, patterns, names) = state.withLock { ($0.lastNumber, $0.plain.map(\.pattern), $0.durable) }
-            // Who only publishes wants to know whether the file has gone back.
+            // A connection that only publishes checks whether the file has gone back.
             guard !patterns.isEmpty || !names.isEmpty else { return try await file.read { _ in } }
             let (newest, free, members, found) = try await file.read { db in
                 (
@@ -248,7 +250,7 @@ final class SQLiteSession: Sendable {
         }
     }
 
-    /// The durable names of which nobody holds some messages.
+    /// The durable names with messages that no member holds.
     private static func freeNames(_ db: Database) throws -> Set<Int64> {
         try Int64.fetchSet(
             db.cachedStatement(sql: "SELECT DISTINCT consumer FROM channels_unsettled WHERE holder IS NULL")
@@ -310,7 +312,7 @@ final class SQLiteSession: Sendable {
         }
     }
 
-    /// Takes what the durable names have room for, until there is nothing more, and hands it out.
+    /// Takes messages for the durable names that have room, until there are none left, and delivers them.
     private func take() async throws {
         while true {
             let requests = state.withLock { $0.durable }.compactMap { name in name.request().map { (name, $0) } }
@@ -323,7 +325,7 @@ final class SQLiteSession: Sendable {
                 result = try await file.take { [file] db in
                     guard file.epoch == epoch else { return nil }
                     guard try Self.isMember(taking.holder, db) else {
-                        // Nobody would free what it takes.
+                        // No other member would free the messages it takes.
                         file.goBack(from: epoch)
                         return nil
                     }
@@ -383,7 +385,7 @@ final class SQLiteSession: Sendable {
 
     // MARK: Closing
 
-    /// Returns why what waited was not stored, in time or at all.
+    /// Returns why queued messages were not stored, in time or at all.
     func close(within timeout: Duration) async -> BridgeError? {
         state.withLock { $0.isClosed = true }
         commands.finish()
@@ -397,7 +399,7 @@ final class SQLiteSession: Sendable {
         let closed = FirstResult<BridgeError?>()
         Task.detached { [self] in
             await reading.withLock { $0 }?.value
-            // What it had not settled is delivered to another at once.
+            // Its unsettled messages go to another member at once.
             let holder = holder
             let error = await file.close { try Self.remove(holder, $0) }
             withExtendedLifetime(member.withLock { $0.take() }) {}

@@ -3,8 +3,8 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// What a connection takes of the messages of its durable names, in one transaction: for each name first what nobody
-/// holds any more, then what is new, each in the order in which it was stored.
+/// Takes messages for the durable names of a connection in one transaction: for each name first those that no
+/// member holds any more, then new ones, each in the order stored.
 struct SQLiteTaking: Sendable {
     struct Request: Sendable {
         /// Of the name, in the file.
@@ -25,7 +25,7 @@ struct SQLiteTaking: Sendable {
         let time: Double
     }
 
-    /// What one name got.
+    /// The messages of one name.
     struct Part: Sendable {
         var taken: [Taken] = []
         var passed: Int64
@@ -94,7 +94,7 @@ struct SQLiteTaking: Sendable {
         }
     }
 
-    /// Looks at each message once, for all names, and moves their positions behind what they took.
+    /// Reads each message once, for all names, and moves their positions past the messages they took.
     private func takeNew(_ db: Database, _ parts: inout [Part]) throws -> Bool {
         var open = parts.indices.filter { !parts[$0].isMissing && !parts[$0].isFull }
         guard let start = open.map({ parts[$0].passed }).min() else { return false }
@@ -125,7 +125,7 @@ struct SQLiteTaking: Sendable {
             sql: "INSERT INTO channels_unsettled (consumer, number, deliveries, holder) VALUES (?, ?, 1, ?)"
         )
         let move = try db.cachedStatement(sql: "UPDATE channels_consumers SET position = ? WHERE id = ?")
-        // Where a name took nothing, its position may stay: behind it is nothing for it.
+        // If a name took nothing, its position may stay: there is nothing for it beyond.
         for index in parts.indices where parts[index].taken.count > again[index] {
             for item in parts[index].taken[again[index]...] {
                 try hold.execute(arguments: [requests[index].id, item.number, holder])

@@ -3,9 +3,9 @@ package import Channels
 package import ChannelsBridge
 internal import GRDB
 
-/// What the channels tool asks of a file.
+/// Queries of the channels tool.
 extension SQLiteTransport {
-    /// What a file stores.
+    /// The contents of a file.
     package struct Contents: Sendable {
         /// A durable name.
         package struct Name: Sendable {
@@ -59,7 +59,7 @@ extension SQLiteTransport {
             .filter { !SQLiteMember.Other($0, beside: path).hasEnded }
     }
 
-    /// Removes a durable name, and what it has not settled is kept for it no longer.
+    /// Removes a durable name, and no longer keeps its unsettled messages.
     ///
     /// - Returns: The patterns under which it was known.
     /// - Throws: ``BridgeError/Code/refused`` if there is no such name, or a running process uses it.
@@ -109,8 +109,8 @@ extension SQLiteTransport {
         )
     }
 
-    /// Subscribes to what the file has and what comes later, and leaves no trace in the file. Nothing is to be settled.
-    /// It has to be the first subscription of the connection.
+    /// Subscribes to stored and later messages without leaving a trace in the file. Messages need not be
+    /// settled. It has to be the first subscription of the connection.
     package func replay(
         _ pattern: ChannelPattern,
         from start: ReplayStart,

@@ -3,8 +3,8 @@ internal import Channels
 public import ChannelsBridge
 internal import Foundation
 
-/// A transport over one SQLite file: between processes of one machine, and from one run of a program to the next, with
-/// nothing to install or to start.
+/// Carries messages over one SQLite file: between processes of one machine, and from one run of a program to
+/// the next, with nothing to install or start.
 ///
 /// ```swift
 /// let bridge = Bridge("till", switchboard: board, transport: SQLiteTransport(path: "shop.sqlite"), routes: [
@@ -14,26 +14,28 @@ internal import Foundation
 ///
 /// ## Behavior
 ///
-/// - Durable messages are delivered at least once, in the order in which they were stored. Several processes of one
-///   name share them, and then the order is that of each. A name that subscribes for the first time begins with what is
-///   stored.
-/// - What a process had not settled when it ended, however it did, is delivered to another of its name at once: within
-///   0.1 s to one that runs, and before anything newer to one that starts. A process that is stopped keeps what it holds.
-///   No clock decides that, but a lock of the kernel on a small file beside the database.
-/// - A durable message is acknowledged when the disk has it, see ``SQLiteConfiguration/Synchronous``.
-/// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full, the
-///   transport is disconnected. That is noticed within two seconds of the first write, and each reason is reported at most
-///   once a minute. What is published fails, and a bridge publishes it again, in order, once a commit succeeds.
-/// - If the file goes back to an older copy, `BridgeError/Code/messagesLost` says so, and every subscription begins
-///   again with what the copy has.
+/// - Durable messages are delivered at least once, in the order in which they were stored. Processes with the
+///   same durable name share them; order then holds within each process. A new durable name starts with the
+///   oldest stored message.
+/// - When a process ends, in whatever way, its unsettled messages go to another one with the same durable
+///   name: within 0.1 s to a running one, and before anything newer to one that starts. A stopped (`SIGSTOP`)
+///   process keeps its messages. A kernel lock on a small file beside the database decides, not a clock.
+/// - A durable message is acknowledged when it is on disk (``SQLiteConfiguration/Synchronous``).
+/// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full,
+///   the transport is disconnected. That is noticed within two seconds of the first write, and each reason is
+///   reported at most once a minute. Publishing fails meanwhile; a bridge publishes the messages again, in
+///   order, once a commit succeeds.
+/// - If the file is replaced by an older copy, `BridgeError/Code/messagesLost` is reported, and every
+///   subscription starts again with the messages of the copy.
 /// - Messages that are not durable are delivered at most once, to those who subscribe when they are published.
-/// - Publishing is committed in groups: many messages that are published at a time share a commit.
-/// - Subscribers of the same connection are woken at once. Those of other processes look every 5 ms while there is
-///   something to receive, and less often the longer it is silent: every 50 ms after a second, every 100 ms after two.
+/// - Messages published at the same time share a commit.
+/// - Subscribers of the same connection are woken at once. Those of other processes poll every 5 ms while
+///   there is something to receive, and less often the longer there is nothing: every 50 ms after a second,
+///   every 100 ms after two.
 /// - Requests are not carried: `BridgeError/Code/unsupported`.
 ///
-/// The file may be a database of your own, see ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)``. It must
-/// be on a local disk: SQLite's write-ahead log does not work over a network.
+/// The file may be your own database, with ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)`` as
+/// outbox. It must be on a local disk: SQLite's write-ahead log does not work over a network.
 public final class SQLiteTransport: Transport {
     private enum Phase {
         case new, connecting
@@ -41,7 +43,7 @@ public final class SQLiteTransport: Transport {
         case closed
     }
 
-    /// With so many writes that wait, publishing waits for its own.
+    /// With this many queued writes, publishing waits for its own.
     private static let mostWaiting = 4_096
 
     private let configuration: SQLiteConfiguration
@@ -56,15 +58,15 @@ public final class SQLiteTransport: Transport {
         self.configuration = configuration
     }
 
-    /// Creates a transport over a file, with the usual settings.
+    /// Creates a transport over a file, with default settings.
     public convenience init(path: String) { self.init(SQLiteConfiguration(path: path)) }
 
-    /// All but requests.
+    /// All capabilities except requests.
     public var capabilities: TransportCapabilities { .all.subtracting(.requests) }
 
     // MARK: Lifecycle
 
-    /// Opens the file, and creates it if there is none.
+    /// Opens the file, creating it if there is none.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         try phase.withLock { phase in
             switch phase {
@@ -84,8 +86,8 @@ public final class SQLiteTransport: Transport {
         events.deliver()
     }
 
-    /// Commits what waits, and closes the file. What cannot be committed in time, because another program has locked
-    /// the file, is tried further until `SQLiteConfiguration/busyTimeout` is over.
+    /// Commits queued messages and closes the file. If another program has locked the file, it keeps trying
+    /// until `SQLiteConfiguration/busyTimeout` has passed.
     public func close(within timeout: Duration) async throws {
         let former = phase.withLock { phase in
             defer { phase = .closed }
@@ -95,7 +97,7 @@ public final class SQLiteTransport: Transport {
         let error = await session.close(within: timeout)
         await events.close()
         if let error {
-            throw BridgeError(.closingTimedOut, detail: "what waited was not stored in time", underlyingError: error)
+            throw BridgeError(.closingTimedOut, detail: "messages were not stored in time", underlyingError: error)
         }
     }
 
@@ -118,7 +120,7 @@ public final class SQLiteTransport: Transport {
 
     // MARK: Messages
 
-    /// Publishes a message. See `Transport.publish(_:durable:)`.
+    /// Publishes a message; a durable one is committed when this returns.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         try check(message)
         let session = try session(message.subject)
@@ -131,7 +133,7 @@ public final class SQLiteTransport: Transport {
         }
     }
 
-    /// Publishes a durable message, and tells when it is committed.
+    /// Publishes a durable message, and reports when it is committed.
     public func publishDurably(
         _ message: TransportMessage,
         isRepeated: Bool,
@@ -148,7 +150,7 @@ public final class SQLiteTransport: Transport {
         }
     }
 
-    /// Subscribes. See `Transport.subscribe(_:onMessage:)`.
+    /// Subscribes to a pattern.
     public func subscribe(
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
@@ -162,8 +164,8 @@ public final class SQLiteTransport: Transport {
         }
     }
 
-    /// Ends the subscriptions that are not durable, and returns when their handlers have been called for all they were
-    /// given.
+    /// Ends the subscriptions that are not durable, and returns when their handlers have been called for
+    /// every message delivered so far.
     public func drainSubscriptions(within timeout: Duration) async { await (try? session())?.drain(within: timeout) }
 
     // MARK: Requests
@@ -194,7 +196,7 @@ public final class SQLiteTransport: Transport {
         return try await session(message.subject).store(message, ifNone: true)
     }
 
-    /// Watches the last value of a subject. See `Transport.watch(_:onValue:)`.
+    /// Watches the last value of a subject.
     public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         try await session(subject).watch(subject, HandlerQueue(onValue))
     }

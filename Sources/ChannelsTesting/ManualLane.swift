@@ -1,34 +1,33 @@
 public import Channels
 
-/// Holds what is posted on the channels it is given, and delivers it, one message after the other, when the test
-/// says so.
+/// Holds the messages of channels, and delivers them one by one when the test says so.
 ///
 /// ```swift
 /// let lane = ManualLane()
 /// lane.hold(till.sold)
-/// till.sell(soup)                      // nobody hears it
+/// till.sell(soup)                      // held
 /// display.hide()
-/// await lane.deliver(1)                // now they do: how does the display take it?
+/// await lane.deliver(1)                // delivers one message
 /// ```
 ///
-/// It stands in front of a channel's listeners, whatever their isolation, so the code under test stays as it is.
-/// The messages of several channels wait in one order, that of posting.
+/// It stands in front of a channel's listeners, whatever their isolation, so the code under test is
+/// unchanged. Messages of several channels are held in the order posted.
 ///
-/// - While a message waits, `post` has returned 0 and `postAndWait` has returned: nobody has been reached yet.
-/// - It is delivered as it was posted, with its sender, its origin and without an echo where none was asked for.
-///   The posting isolation is that of ``deliver(_:isolation:)``'s caller.
-/// - What a listener posts on these channels during a delivery waits, too.
-/// - A channel that is held twice, by one lane or by two, is delivered once, by the one that held it first.
+/// - While a message is held, `post` returns 0 and `postAndWait` returns at once: no listener has been
+///   reached.
+/// - Sender, origin and `echo:` are preserved; the posting isolation is that of the caller of
+///   ``deliver(_:isolation:)``.
+/// - Messages that a listener posts on these channels during a delivery are held, too.
+/// - A channel held twice, by one lane or two, is delivered once, by the lane that held it first.
 /// - Other interceptors see a message when it is delivered. States and requests cannot be held.
 ///
-/// From the moment the lane is released, messages pass; what waits then is lost.
+/// When the lane is released, held messages are lost and later ones pass.
 public final class ManualLane: Sendable {
     private struct Held {
         let deliver: @Sendable (isolated (any Actor)?) async -> Void
     }
 
-    /// What waits, in the order posted. Taken from a place that moves on: to move the others up each time would take
-    /// longer the more there are.
+    /// The held messages in the order posted. An index moves forward instead of the elements.
     private struct Waiting {
         private var held: [Held?] = []
         private var first = 0
@@ -57,12 +56,12 @@ public final class ManualLane: Sendable {
     /// Creates a lane that holds nothing yet.
     public init() {}
 
-    /// How many messages wait.
+    /// The number of held messages.
     public var waitingCount: Int { waiting.withLock { $0.count } }
 
     /// Holds the messages of a channel from now on.
     ///
-    /// - Parameter channel: The channel. It is kept while messages of it wait.
+    /// - Parameter channel: The channel, kept alive while messages of it are held.
     public func hold<Message>(_ channel: Channel<Message>) {
         let holding = Holding()
         channel.withhold(self) { [weak channel] me, post, echo in
@@ -78,17 +77,17 @@ public final class ManualLane: Sendable {
         }
     }
 
-    /// Holds the messages of a named channel from now on. The lane keeps the channel.
+    /// Holds the messages of a named channel from now on. The lane keeps the channel alive.
     public func hold<Message>(_ channel: NamedChannel<Message>) {
         hold(channel.channel)
     }
 
-    /// Delivers messages that wait, in the order posted, and suspends until their listeners have finished, async
-    /// ones too.
+    /// Delivers held messages in the order posted, and suspends until their listeners have finished,
+    /// including async ones.
     ///
-    /// Listeners of the caller's isolation are called in it. Several calls at a time share what waits.
+    /// Listeners of the caller's isolation are called in it. Concurrent calls share the held messages.
     ///
-    /// - Parameter count: At most how many; by default, all that wait when the call begins.
+    /// - Parameter count: The maximum number; by default, all that are held when the call begins.
     /// - Returns: How many were delivered.
     @discardableResult
     public func deliver(

@@ -5,8 +5,8 @@ extension Recorder {
 
     /// Waits for the next elements, and throws if they do not arrive in time.
     ///
-    /// Each call continues where the one before ended; several that wait are served in their order. What has been
-    /// recorded already counts, and is returned without waiting. ``all`` keeps what was read.
+    /// Each call continues where the previous one ended; concurrent calls are served in order. Elements
+    /// already recorded are returned without waiting. ``all`` keeps the elements that were read.
     ///
     /// ```swift
     /// #expect(try await recorder.next(2, within: .seconds(1)) == [soup, tea])
@@ -17,8 +17,8 @@ extension Recorder {
     ///   - count: How many. At least 1.
     ///   - limit: How long to wait, by the continuous clock.
     /// - Returns: `count` elements, in the order recorded.
-    /// - Throws: ``TestFailure`` with the code ``TestFailure/Code/missingMessages`` and a list of what did
-    ///   arrive; nothing counts as read then. `CancellationError` if the task is cancelled.
+    /// - Throws: ``TestFailure`` with the code ``TestFailure/Code/missingMessages`` and a list of the
+    ///   messages that did arrive; none of them counts as read. `CancellationError` if the task is cancelled.
     public func next(
         _ count: Int,
         within limit: Duration,
@@ -39,8 +39,7 @@ extension Recorder {
         )
     }
 
-    /// Waits for the next element, and throws if it does not arrive in time. See
-    /// ``next(_:within:fileID:line:)``.
+    /// Waits for the next element, and throws a ``TestFailure`` if it does not arrive in time.
     public func next(
         within limit: Duration,
         fileID: StaticString = #fileID,
@@ -68,8 +67,8 @@ extension Recorder {
 
     /// Waits until the recorded elements satisfy a condition, or the task is cancelled.
     ///
-    /// - Parameter isEnough: The condition. It is called now with all elements, and then for every further one with
-    ///   all up to it, in order, by the task that waits: so it is not missed where it is satisfied for a moment only.
+    /// - Parameter isEnough: The condition. Called now with all elements, and then for every further element
+    ///   with all up to it, in order, so a condition that holds only for a moment is not missed.
     /// - Returns: The elements that satisfied it; all of them if the task was cancelled.
     @discardableResult
     public func wait(until isEnough: @Sendable ([Element]) -> Bool) async -> [Element] {

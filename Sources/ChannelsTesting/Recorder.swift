@@ -1,6 +1,6 @@
 public import Channels
 
-/// Records elements, from any thread, and lets a test wait for them without sleeping.
+/// Records elements from any thread, and lets a test wait for them without sleeping.
 ///
 /// ```swift
 /// let recorder = Recorder(of: till.sold)
@@ -8,16 +8,16 @@ public import Channels
 /// #expect(recorder.all == [Sale(total: 12)])
 /// ```
 ///
-/// What is posted by other threads and tasks, ``next(_:within:fileID:line:)`` waits for:
+/// To wait for messages from other threads or tasks, use ``next(_:within:fileID:line:)``:
 ///
 /// ```swift
 /// let sales = try await recorder.next(3, within: .seconds(1))
 /// ```
 ///
-/// A listener of your own records what it is to say: `{ sale in recorder.record(sale.total) }`. Where it runs
-/// later, on an actor say, ``next(_:within:fileID:line:)``, ``first(_:)`` and ``wait(until:)`` wait for it.
+/// You can also record from your own listener: `{ sale in recorder.record(sale.total) }`. If it runs later,
+/// for example on an actor, wait with ``next(_:within:fileID:line:)``, ``first(_:)`` or ``wait(until:)``.
 public final class Recorder<Element: Sendable>: Sendable {
-    /// What somebody waits for.
+    /// The condition that a task waits for.
     enum Need {
         /// There are this many.
         case count(Int)
@@ -37,7 +37,7 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     /// How a wait ended.
     struct Outcome: Sendable {
-        /// What was waited for, for a change nothing; nil if it did not arrive.
+        /// The elements waited for, none for a change; nil if they did not arrive.
         var enough: [Element]?
         /// All elements recorded by then; none for a change.
         var all: [Element]
@@ -60,7 +60,7 @@ public final class Recorder<Element: Sendable>: Sendable {
         var lastNumber = 0
         var waiters: [Waiter] = []
 
-        /// What satisfies a need, or nil. What is given to a `next` counts as read.
+        /// Returns the elements that satisfy a need, or nil. Elements returned to a `next` count as read.
         mutating func satisfy(_ need: Need) -> [Element]? {
             switch need {
             case .count(let count):
@@ -84,7 +84,7 @@ public final class Recorder<Element: Sendable>: Sendable {
 
         var hasReaders: Bool { waiters.contains { $0.need.isNext } }
 
-        /// Removes the waiters that have what they wait for. Those of `next` are served in their order.
+        /// Removes the waiters that are satisfied. Those of `next` are served in order.
         mutating func takeSatisfied() -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
             var satisfied: [(CheckedContinuation<Outcome, Never>, Outcome)] = []
             var left: [Waiter] = []
@@ -109,7 +109,7 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     /// Creates a recorder that records every message of a source, as long as it lives.
     ///
-    /// It listens without isolation: what is posted is recorded when `post` returns. A state's current value is
+    /// It listens without isolation, so messages are recorded when `post` returns. A state's current value is
     /// recorded first.
     public convenience init(of source: some Listenable<Element>) {
         self.init()

@@ -1,16 +1,16 @@
 public import Channels
 
-/// Why a tool of this module fails a test.
+/// An error that fails a test, thrown by the tools of this module.
 ///
-/// It is thrown, so that it fails a test of Swift Testing as of XCTest. Its ``description`` begins with the line
-/// of the test that asked.
+/// Because it is thrown, it fails tests of Swift Testing and of XCTest. Its ``description`` begins with the
+/// file and line of the call.
 public struct TestFailure: Error, Sendable {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Storage: String { case missingMessages, faults, listenersLeft }
         private let storage: Storage
 
-        /// Fewer messages arrived in time than the test waits for.
+        /// Fewer messages arrived in time than the test expects.
         public static let missingMessages = Code(storage: .missingMessages)
         /// Faults were raised while the test ran.
         public static let faults = Code(storage: .faults)
@@ -21,11 +21,11 @@ public struct TestFailure: Error, Sendable {
         public var description: String { storage.rawValue }
     }
 
-    /// What went wrong; where several things did, the first of them.
+    /// What went wrong first.
     public let code: Code
-    /// The line of the test that asked: `AppTests/TillTests.swift:12`.
+    /// The file and line of the call: `AppTests/TillTests.swift:12`.
     public let site: RegistrationSite
-    /// What arrived instead; or each fault, and each listener that is left.
+    /// The messages that did arrive; or each fault, and each remaining listener.
     public let details: [String]
     /// The error that the test threw, if there were faults as well.
     public let underlyingError: (any Error)?
@@ -71,7 +71,7 @@ public struct TestFailure: Error, Sendable {
 }
 
 extension TestFailure: CustomStringConvertible {
-    /// The line of the test, what is wrong, and a line for each detail.
+    /// The file and line, what went wrong, and one line for each detail.
     public var description: String {
         var text = "\(site): \(summary)"
         if let underlyingError { text += "; the test ended with: \(underlyingError)" }

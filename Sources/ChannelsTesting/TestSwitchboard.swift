@@ -1,6 +1,6 @@
 public import Channels
 
-/// Runs a test with a switchboard of its own, and throws if a fault was raised or a listener outlives the test.
+/// Runs a test with its own switchboard, and throws if a fault was raised or a listener outlives the test.
 ///
 /// ```swift
 /// @Test func aCheckoutIsShown() async throws {
@@ -15,23 +15,23 @@ public import Channels
 /// In the body, await first and expect then: `let sale = try await recorder.next(within: .seconds(1))`, and
 /// `#expect(sale == soup)` below it. The compiler does not look into macros when it infers whether a closure throws.
 ///
-/// The body runs in the caller's isolation. When it has returned, its objects should be deallocated, and their
-/// listeners with them. One that is left is named with its channel and the place where it was registered: its
-/// owner is retained by something, or its token is. Until the limit, it waits for owners that calls
-/// under way hold.
+/// The body runs in the caller's isolation. When it has returned, its objects should be deallocated, and
+/// their listeners with them. A listener still registered then is reported with its channel and registration
+/// site, which usually means that its owner or token leaked. Until the limit, this waits for owners held by
+/// running calls.
 ///
-/// A call is not waited for once its listener has ended: await what it does. A fault that it raises after the
+/// It does not wait for a call whose listener has already ended. A fault that such a call raises after the
 /// test is written to standard error.
 ///
-/// What the body throws is thrown on. If there were faults, too, a ``TestFailure`` with both is thrown, because
-/// a fault is often the cause.
+/// An error of the body is rethrown. If there were faults, too, a ``TestFailure`` with both is thrown,
+/// because a fault is often the cause.
 ///
 /// - Parameters:
 ///   - reentrancy: The default of the switchboard's channels.
-///   - limit: How long to wait, by the continuous clock, for owners that are released on other threads. A test
-///     that leaves nothing does not wait.
+///   - limit: How long to wait, by the continuous clock, for owners that are released on other threads. A
+///     test that leaves no listener does not wait.
 ///   - body: The test.
-/// - Throws: What the body throws; ``TestFailure`` with the code ``TestFailure/Code/faults`` or
+/// - Throws: The error of the body; ``TestFailure`` with the code ``TestFailure/Code/faults`` or
 ///   ``TestFailure/Code/listenersLeft``.
 public func withSwitchboard(
     reentrancy: Reentrancy = .nested(limit: 64),

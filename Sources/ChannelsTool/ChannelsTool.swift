@@ -13,7 +13,7 @@ enum Main {
 struct ChannelsTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
-        abstract: "Shows what travels through channels over NATS or an SQLite file, and takes part.",
+        abstract: "Shows and sends the messages of channels over NATS or an SQLite file.",
         discussion: """
             EXAMPLES
               channels tail 'shop.>' --pretty
@@ -43,7 +43,7 @@ struct ChannelsTool: AsyncParsableCommand {
               1    it failed; standard error says why, in one line
               64   the command line is wrong
               130  ended by ctrl-C; 143 by SIGTERM
-              141  the reader of its output has ended, as with '| head -1'
+              141  the reader of its output has closed, as with '| head -1'
             """,
         version: "0.1.0",
         subcommands: [

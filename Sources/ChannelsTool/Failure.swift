@@ -24,7 +24,7 @@ final class Failures: Sendable {
     }
 }
 
-/// Runs a command; what it throws is one line, and the exit status 1.
+/// Runs a command; an error is printed as one line, with exit status 1.
 func reportingFailures(_ body: () async throws -> Void) async {
     do {
         try await body()
@@ -32,7 +32,7 @@ func reportingFailures(_ body: () async throws -> Void) async {
         StandardStreams.report("\(error)")
         Foundation.exit(1)
     }
-    // What a server refuses after a message has been accepted; it has been reported.
+    // The server refused something after accepting a message, which has been reported.
     if !failures.isEmpty { Foundation.exit(1) }
 }
 #endif

@@ -1,4 +1,4 @@
-/// What the tour was asked to do.
+/// The task of the tour.
 enum Arguments: Equatable {
     case help
     /// To talk about its own sales.
@@ -7,7 +7,7 @@ enum Arguments: Equatable {
     case file(String)
     /// To talk about its own sales with another process, over a NATS server.
     case overNATS(String)
-    /// The same over a file of SQLite.
+    /// Run in two processes over an SQLite file.
     case overFile(String)
 
     /// Something the tour does not understand.

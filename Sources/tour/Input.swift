@@ -15,7 +15,7 @@ enum Input {
         let description: String
     }
 
-    /// The most that is read: what is talked about in seconds, and held in memory.
+    /// The most that is read, so that it takes seconds and fits into memory.
     private static let limit = 4 << 20
 
     static func file(_ path: String) throws(Failure) -> [UInt8] {
@@ -47,7 +47,7 @@ enum Input {
     /// Ends the program once all that was printed is written.
     static func finish(_ status: Int32) -> Never {
         guard fflush(nil) != 0 else { exit(status) }
-        // Nobody has to be told that they stopped reading.
+        // A reader that stopped reading needs no message.
         if errno != EPIPE { report("tour: cannot write: \(failure())") }
         exit(1)
     }

@@ -4,7 +4,7 @@ import ChannelsBridge
 import ChannelsNATS
 
 extension RequestName<Bool, Totals> {
-    /// What the kitchen has heard; `true` says that the till closes.
+    /// The totals that the kitchen has received; `true` says that the till closes.
     fileprivate static var kitchenTotals: Self { "kitchen.totals" }
 }
 

@@ -33,7 +33,7 @@ struct Totals: Sendable, Equatable, Codable {
 }
 
 extension Int {
-    /// The amount of so many cents, for people: `$4,827.77`.
+    /// Formats a number of cents: `$4,827.77`.
     var dollars: String {
         let (whole, cents) = quotientAndRemainder(dividingBy: 100)
         var digits = String(whole)

@@ -17,7 +17,7 @@ struct SaleReader {
     /// Why the whole text could not be read.
     struct Unreadable: Error, Equatable, CustomStringConvertible {
         let description: String
-        /// What was wrong with the lines that may have been meant as sales, as in the reader.
+        /// The malformed lines that may have been meant as sales.
         var malformed: [Malformed] = []
         var malformedCount = 0
     }
@@ -28,8 +28,7 @@ struct SaleReader {
     private(set) var malformedCount = 0
 
     private static let reportedAtMost = 20
-    /// How many days and times may differ: whoever asks every jar about every day asks so many times so many
-    /// questions.
+    /// The maximum number of different days and times, which bounds the number of questions.
     private static let differentAtMost = 366
 
     private static let columns = ["total_bill", "tip", "day", "time", "size"]
@@ -121,7 +120,7 @@ struct SaleReader {
     }
 }
 
-/// What is wrong with a record.
+/// The reason why a record is malformed.
 struct Reason: Error, CustomStringConvertible {
     let description: String
 

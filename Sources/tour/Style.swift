@@ -8,7 +8,7 @@ import Musl
 import Android
 #endif
 
-/// Colours, for terminals only: what is written to a file or a pipe is plain text.
+/// Colours, for terminals only: output to a file or a pipe is plain text.
 enum Style {
     /// Whether standard output is a terminal that shows colours. A `NO_COLOR` that is not empty switches them off.
     private static let isColoured = isatty(1) != 0 && value("NO_COLOR").isEmpty && value("TERM") != "dumb"

@@ -325,6 +325,7 @@ struct BridgeLifeTests {
         withExtendedLifetime(token) {}
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func aBridgeWithALimitOfZeroTraps() async {
         await #expect(processExitsWith: .failure) {
             _ = Bridge(
@@ -336,6 +337,7 @@ struct BridgeLifeTests {
             )
         }
     }
+    #endif
 
     @MainActor @Test func aBridgeMayRunOnTheMainActorAndReachItsListeners() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])

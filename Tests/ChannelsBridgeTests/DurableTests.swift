@@ -27,6 +27,53 @@ struct DurableTests {
         try await till.stop()
     }
 
+    /// By which it can tell a message that it has handled, also one that was put back as a dead letter.
+    @Test func aListenerIsToldWhichMessageItIsWhenItWasPostedAndHowOftenItCame() async throws {
+        let configuration = BridgeConfiguration.quick.with {
+            $0.failureLimit = 2
+            $0.deadLetters = "dead"
+        }
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true), .incoming(.sold)],
+            configuration: configuration
+        )
+        let till = await MiniProcess(
+            "till",
+            InMemoryTransport(broker),
+            [.outgoing(.ordered, durable: true), .outgoing(.sold)]
+        )
+        let heard = Recorder<Posted<any Sendable>>()
+        let tokens = [
+            kitchen.board[.ordered].posts.listen { post in
+                heard.record(Posted(post.message, origin: post.origin, delivery: post.delivery))
+                if heard.count <= 2 { throw Trouble() }
+            },
+            kitchen.board[.sold].posts.listen { @MainActor post in
+                heard.record(Posted(post.message, origin: post.origin, delivery: post.delivery))
+            },
+            till.board[.ordered].posts.listen { #expect($0.delivery == nil) },
+        ]
+        _ = await till.board[.ordered].postAndWait(Order(dish: "soup"))
+        await kitchen.deadLetters.wait(count: 1)
+        #expect(
+            try await DeadLetterBox("dead").putBack(over: InMemoryTransport(broker), atMost: 1, quiet: .patience) == 1
+        )
+        let posts = await heard.wait(count: 3)
+        let deliveries = posts.compactMap(\.delivery)
+        #expect(deliveries.map(\.attempt) == [1, 2, 1])
+        #expect(Set(deliveries.map(\.id)).count == 1 && !deliveries[0].id.isEmpty)
+        #expect(Set(deliveries.map(\.time)).count == 1 && deliveries[0].time?.hasSuffix("Z") == true)
+        #expect(kitchen.deadLetters.all.first?.delivery?.id == deliveries[0].id)
+        await till.board[.sold].postAndWait(Sale(total: 1))
+        let plain = await heard.wait(count: 4)[3].delivery
+        #expect(plain?.attempt == 1 && plain?.id.isEmpty == false && plain?.id != deliveries[0].id)
+        try await till.stop()
+        try await kitchen.stop()
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func whatIsPostedWhileAReceiverIsAwayArrivesLater() async throws {
         let before = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
         try await before.stop()

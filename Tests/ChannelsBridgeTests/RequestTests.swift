@@ -3,6 +3,15 @@ import ChannelsBridge
 import ChannelsTesting
 import Testing
 
+private struct Unknown: Error, Codable, Equatable {
+    var item: String
+    var nearest: [String]
+}
+
+private enum Newer {
+    struct Unknown: Error, Codable { var code: Int }
+}
+
 @Suite(.hangLimit)
 struct RequestTests {
     private let broker = InMemoryBroker()
@@ -90,6 +99,51 @@ struct RequestTests {
             let error = error as? BridgeError
             return error?.code == .remoteFailure && error?.detail?.contains("sold out") == true
                 && error?.description.contains("\n") == false
+        }
+        try await till.stop()
+        try await shop.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    /// What a responder in the same process would throw.
+    @Test func anErrorThatBothRoutesDeclareArrivesAsItself() async throws {
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price, errors: Unknown.self)])
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price, errors: Unknown.self)])
+        let token = shop.board.requests(.price).respond { item in
+            if item == "bread" { throw Trouble(description: "sold out") }
+            throw Unknown(item: item, nearest: ["tea"])
+        }
+        await #expect(throws: Unknown(item: "te\u{E9}", nearest: ["tea"])) {
+            try await till.board.requests(.price).ask("te\u{E9}")
+        }
+        await #expect { try await till.board.requests(.price).ask("bread") } throws: {
+            ($0 as? BridgeError)?.code == .remoteFailure
+        }
+        try await till.stop()
+        try await shop.stop()
+        #expect(till.bridge.statistics.asked == 2 && shop.bridge.statistics.answered == 2)
+        withExtendedLifetime(token) {}
+    }
+
+    /// Declared on one side only, or with other fields on the other: its description arrives.
+    @Test(arguments: [
+        (BridgeRoute.answering(.price, errors: Unknown.self), BridgeRoute.asking(.price)),
+        (.answering(.price), .asking(.price, errors: Unknown.self)),
+        (.answering(.price, errors: Newer.Unknown.self), .asking(.price, errors: Unknown.self)),
+    ])
+    func anErrorThatOneSideDoesNotReadArrivesByItsDescription(answering: BridgeRoute, asking: BridgeRoute) async throws
+    {
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [answering])
+        let till = await MiniProcess("till", InMemoryTransport(broker), [asking])
+        let token = shop.board.requests(.price).respond { item in
+            if item == "new" { throw Newer.Unknown(code: 404) }
+            throw Unknown(item: item, nearest: [])
+        }
+        for item in ["soup", "new"] {
+            await #expect { try await till.board.requests(.price).ask(item) } throws: { error in
+                let error = error as? BridgeError
+                return error?.code == .remoteFailure && error?.detail?.contains("Unknown(") == true
+            }
         }
         try await till.stop()
         try await shop.stop()

@@ -166,6 +166,7 @@ struct MetricsTests {
         withExtendedLifetime(tokens) {}
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test(arguments: ["metrics", "faults"])
     func anIntervalThatIsNotPositiveEndsTheProgramAndIsNamed(kind: String) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [kind] in
@@ -174,6 +175,7 @@ struct MetricsTests {
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(text.contains("every 0.0 seconds; the interval must be positive"), "\(text)")
     }
+    #endif
 
     @Test func anIntervalMayBeLongerThanAnyClockCanExpress() async throws {
         let metrics = ChannelMetrics(board, every: .seconds(Int64.max), factory: factory)

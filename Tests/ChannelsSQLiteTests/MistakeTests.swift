@@ -51,6 +51,7 @@ struct MistakeTests {
         try await transport.close(within: .seconds(60))
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test(arguments: Mistake.allCases)
     func aValueThatMakesNoSenseEndsTheProgramAndIsNamed(mistake: Mistake) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [mistake] in
@@ -59,5 +60,6 @@ struct MistakeTests {
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(text.contains(mistake.message), "\(text)")
     }
+    #endif
 }
 #endif

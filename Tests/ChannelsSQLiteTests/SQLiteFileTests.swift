@@ -140,7 +140,7 @@ struct SQLiteFileTests {
         )
         .write(to: URL(filePath: file.path))
         let foreign = await failure(of: file.path)
-        #expect(foreign?.detail?.contains("\(file.path): this is no SQLite database") == true)
+        #expect(foreign?.detail?.contains("\(file.path): this is not an SQLite database") == true)
     }
 
     @Test func tablesOfANewerVersionAreRefusedWithBothVersions() async throws {

@@ -28,6 +28,7 @@ struct SQLiteTransportTests {
         try await second.close(within: .patience)
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func whatAKilledProcessHeldIsDeliveredToAnotherInOrder() async throws {
         let transport = try await file.connected()
         _ = try await hear("kitchen", on: transport)
@@ -85,6 +86,7 @@ struct SQLiteTransportTests {
         #expect(heard.all == (0..<30).map(String.init))
         try await second.close(within: .patience)
     }
+    #endif
 
     /// A file that is locked when a message is settled, or looked for, is tried again.
     @Test func whatTheFileRefusesForAWhileIsDoneLater() async throws {

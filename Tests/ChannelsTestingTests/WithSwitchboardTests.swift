@@ -99,6 +99,7 @@ struct WithSwitchboardTests {
         #expect(await ended.wait(count: 1).count == 1)
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func aFaultAfterTheTestIsWrittenToStandardError() async throws {
         let ended = try await #require(
             processExitsWith: .success,
@@ -123,6 +124,7 @@ struct WithSwitchboardTests {
         let text = String(decoding: ended.standardErrorContent, as: UTF8.self)
         #expect(text.contains("listenerThrew on channel"))
     }
+    #endif
 
     @Test func whatTheBodyThrowsIsThrownOn() async {
         await #expect(throws: Trouble.self) { try await withSwitchboard { _ in throw Trouble() } }

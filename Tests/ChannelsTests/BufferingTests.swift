@@ -99,6 +99,7 @@ struct BufferingTests {
         #expect(faults.all.map(\.count) == model.reported)
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func aLimitThatIsNotPositiveTraps() async {
         await #expect(processExitsWith: .failure) { _ = BufferingPolicy.oldest(0) }
         await #expect(processExitsWith: .failure) { _ = BufferingPolicy.newest(-1) }
@@ -111,4 +112,5 @@ struct BufferingTests {
         }
         await #expect(processExitsWith: .failure) { _ = StateChannel(0).values(buffering: .oldest(1)) }
     }
+    #endif
 }

@@ -32,6 +32,7 @@ struct LivenessTests {
         withExtendedLifetime(token) {}
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     /// A task that an async listener has left behind is not inside the listener any more.
     @Test(arguments: [false, true])
     func theValuesThatWaitStayFewWhenAListenerIsSlow(setterIsLeftBehind: Bool) async {
@@ -72,6 +73,7 @@ struct LivenessTests {
             withExtendedLifetime((token, leaving)) {}
         }
     }
+    #endif
 
     @Test func aUsersLockAroundSetAndInTheListenerDoesNotDeadlock() async {
         let lock = NSRecursiveLock()
@@ -117,6 +119,7 @@ struct LivenessTests {
         withExtendedLifetime(tokens) {}
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func mailboxesThatAreFedEndlesslyLeaveThreadsToOtherTasks() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
@@ -214,6 +217,7 @@ struct LivenessTests {
             #expect(least < 160 * count, "\(least) calls")
         }
     }
+    #endif
 }
 
 /// An actor that reads until it is told to end, or has read more than anybody need wait for.

@@ -9,6 +9,7 @@ import Testing
 /// Each test has a process of its own, so that nothing else allocates meanwhile. The address sanitizer has an
 /// allocator of its own, of which nothing is measured; there the leak check finds what is lost.
 struct MemoryTests {
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func whatIsMeasuredGrowsByWhatIsKept() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
@@ -19,6 +20,7 @@ struct MemoryTests {
             for place in kept { place.deallocate() }
         }
     }
+    #endif
 
     enum Kind: CaseIterable, Codable {
         case messagesThatWait, runsOfPriorities, channels, observers
@@ -37,6 +39,7 @@ struct MemoryTests {
         }
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test(arguments: Kind.allCases)
     func whatComesAndGoesAgainAndAgainIsGivenBack(kind: Kind) async {
         await #expect(processExitsWith: .success) { [kind] in
@@ -44,6 +47,7 @@ struct MemoryTests {
             try kind.check()
         }
     }
+    #endif
 
     private static func messagesThatWait() {
         let channel = Channel<[Int]>(reentrancy: .queued)
@@ -141,6 +145,7 @@ struct MemoryTests {
         everything.cancel()
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func theTableOfNamesIsGivenBackWithTheNames() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
@@ -190,6 +195,7 @@ struct MemoryTests {
             token.cancel()
         }
     }
+    #endif
 }
 
 /// Runs a body on threads of their own, none of which ends before all have run it.

@@ -104,6 +104,7 @@ struct NamedChannelTests {
 
     // MARK: One text for two kinds
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test(arguments: ["post", "listen", "channel", "state"])
     func aTypedNameInUseForAnotherKindTrapsNamingBoth(use: String) async throws {
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in
@@ -123,6 +124,7 @@ struct NamedChannelTests {
         let text = String(decoding: result.standardErrorContent, as: UTF8.self)
         #expect(text.contains("a state of type Int") && text.contains("messages of type Int"), "\(text)")
     }
+    #endif
 }
 
 private enum Shop { struct Sale { let total: Int } }

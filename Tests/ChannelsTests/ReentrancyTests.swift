@@ -62,12 +62,13 @@ struct ReentrancyTests {
     enum Loop: CaseIterable { case owner, token, interceptor, mainActor, pattern, patternWithOwner }
 
     @MainActor @Test(arguments: Loop.allCases, [Diagnostics.off, .counts])
-    func theFaultOfALoopNamesTheListenerOfWhateverKind(_ loop: Loop, _ diagnostics: Diagnostics) {
+    func theFaultOfALoopNamesTheListenerOfWhateverKind(_ loop: Loop, _ diagnostics: Diagnostics) async {
         let faults = Recorder<Fault>()
         let board = Switchboard(onFault: { faults.record($0) }, diagnostics: diagnostics)
         let (channel, owner) = (board.channel("loop.channel" as ChannelName<Int>), Owner())
         let tokens = [channel.listen { _ in }, listen(to: channel, board, loop, owner, line: 1_234)]
-        channel.post(0)
+        // The others on a thread whose stack is deep enough for 64 posts that are counted, of a debug build.
+        if loop == .mainActor { channel.post(0) } else { await onThreads(1) { _ in channel.post(0) } }
         #expect(faults.all.map(\.code) == [.recursionLimit])
         #expect(faults.all.first?.registrationSite == RegistrationSite(fileID: #fileID, line: 1_234))
         withExtendedLifetime((tokens, owner)) {}
@@ -347,8 +348,10 @@ struct ReentrancyTests {
         #expect(faults.count == 0)
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func aLimitThatIsNotPositiveTraps() async {
         await #expect(processExitsWith: .failure) { _ = Reentrancy.nested(limit: 0) }
         await #expect(processExitsWith: .failure) { _ = Reentrancy.queued(limit: -1) }
     }
+    #endif
 }

@@ -1,6 +1,7 @@
-/// Channels fed from outside this library, only while somebody listens. Modules for other sources use them.
+/// Channels whose source outside the library runs only while they have listeners. Used by the modules for
+/// other frameworks.
 extension Channel {
-    /// Creates a channel that calls a closure when listeners have been added or removed.
+    /// Creates a channel that calls a closure after listeners have been added or removed.
     ///
     /// A listener whose owner was deallocated is noticed by the next post. Each new channel also checks two
     /// existing ones for such listeners, so that channels without posts do not accumulate.
@@ -18,18 +19,18 @@ extension Channel {
 }
 
 extension Channel {
-    /// Creates a channel that calls a closure when its first listener is added and when its last one is removed, so
-    /// that you can start and stop what feeds it.
+    /// Creates a channel that calls a closure when its first listener is added and when its last one is
+    /// removed, to start and stop its source.
     ///
     /// ```swift
     /// let position = Channel<Fix>(onDemand: { isHeard in isHeard ? sensor.start() : sensor.stop() })
     /// ```
     ///
     /// - Parameters:
-    ///   - onDemand: Called without locks, one call at a time, in order, with true and false in turn, beginning with
-    ///     true: by the thread that adds or removes the listener, or by one that is calling it already. It may use
-    ///     the channel. A listener whose owner was deallocated is noticed by the next post, or when another such
-    ///     channel is created. When the channel is deallocated or finished, nobody listens.
+    ///   - onDemand: Called alternately with true (first listener added) and false (last one removed). Calls
+    ///     never overlap and hold no lock; they run on the thread that made the change, or on one that is
+    ///     already calling the closure. A deallocated owner is noticed by the next post, or when another such
+    ///     channel is created. Called with false when the channel is deallocated or finished.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
         onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,
@@ -50,12 +51,12 @@ private final class DemandDelegate: ListenerListDelegate {
     func listeningChanged(in list: ListenerList) { changed() }
 }
 
-/// Says when somebody begins to listen, and when nobody does any more. `state` is guarded by its mutex, without which
-/// `tell` is called.
+/// Reports when the first listener is added and the last one removed. `state` is guarded by its mutex; `tell`
+/// is called without it.
 final class Demand: ListenerListDelegate {
     private struct State {
         var isHeard = false
-        /// Whether a thread is telling. It looks again afterwards.
+        /// Whether a thread is calling the closure. It checks again afterwards.
         var isTelling = false
     }
 

@@ -2,10 +2,10 @@ extension Channel {
     /// Delivers a message to every listener registered when the call begins.
     ///
     /// Interceptors run first, then listeners by priority and by order of registration. Listeners without
-    /// isolation, or with the caller's, run before this method returns, unless messages wait for them; the
-    /// others are enqueued in their mailboxes. No lock is held while a listener runs, so it may use this
-    /// channel. A listener registered during the call misses this message. One that is cancelled before its
-    /// turn, or paused, is neither called nor counted.
+    /// isolation, or with the caller's, run before this method returns, unless messages are already queued
+    /// for them; for the others it is enqueued in their mailboxes. No lock is held while a listener runs, so
+    /// it may use this channel. A listener registered during the call misses this message. One that is
+    /// cancelled before its turn, or paused, is neither called nor counted.
     ///
     /// A post that a listener of this channel makes during its call follows the channel's ``Reentrancy``. It
     /// is refused if that forbids it. A post inside a listener of any channel is refused if less than 64 KB of
@@ -14,11 +14,12 @@ extension Channel {
     ///
     /// - Parameters:
     ///   - sender: The object that posts, as ``Posted/sender``.
-    ///   - echo: Whether the sender's own listeners and interceptors hear the message too.
-    ///   - isolation: The caller's isolation. Omit it. A nonisolated method has none, whoever calls it:
-    ///     main-actor listeners hear its posts through their mailboxes. It can take its caller's: `func
-    ///     sell(_ sale: Sale, isolation: isolated (any Actor)? = #isolation) { sold.post(sale) }`.
-    /// - Returns: How many listeners were called or enqueued; if the post waits (`.queued`), how many exist.
+    ///   - echo: Whether the sender's own listeners and interceptors receive the message, too.
+    ///   - isolation: The caller's isolation. Omit it. A nonisolated method has none, so main-actor listeners
+    ///     receive its posts through their mailboxes. It can take its caller's: `func sell(_ sale: Sale,
+    ///     isolation: isolated (any Actor)? = #isolation) { sold.post(sale) }`.
+    /// - Returns: How many listeners were called or enqueued; for a deferred post (`.queued`), how many
+    ///   exist.
     /// - Complexity: O(*n*) in the number of listeners. Direct calls do not allocate; a mailbox allocates
     ///   blocks of messages, and an envelope for a sender.
     @inlinable @discardableResult
@@ -39,8 +40,8 @@ extension Channel {
     /// Delivers a message, and suspends until every listener reached has finished with it, async ones too.
     ///
     /// A sequence has finished when the message is in its buffer. Inside a listener, this does not wait for
-    /// that listener, nor for listeners that wait for it, directly or not. If the task is cancelled, the
-    /// message stays delivered and the report holds what had finished by then.
+    /// that listener, nor for listeners that are awaiting it. If the task is cancelled, the message stays
+    /// delivered and the report covers the listeners that had finished by then.
     ///
     /// - Returns: The outcome of the message.
     @discardableResult
@@ -60,9 +61,10 @@ extension Channel {
     package func postAndWait(
         _ message: Message,
         from origin: Origin,
+        _ delivery: RemoteDelivery? = nil,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        await postAndWait(message, from: nil, origin: origin, echo: true, at: .unknown, isolation: isolation)
+        await postAndWait(message, from: nil, origin: origin, delivery, echo: true, at: .unknown, isolation: isolation)
     }
 
     @discardableResult
@@ -70,12 +72,13 @@ extension Channel {
         _ message: Message,
         from sender: (any AnyObject & Sendable)?,
         origin: Origin,
+        _ delivery: RemoteDelivery? = nil,
         echo: Bool,
         at site: PackedSite,
         isolation: isolated (any Actor)?
     ) async -> DeliveryReport {
         let tracker = PostTracker(chain: ListenerChain.call)
-        let envelope = Envelope(sender: sender, origin: origin, tracker: tracker)
+        let envelope = Envelope(sender: sender, origin: origin, delivery: delivery, tracker: tracker)
         let post = Post(from: sender, echo: echo, isolation: isolation, at: site, envelope)
         MessageAddress.lending(message) { _ = list.post($0, post) }
         return await tracker.wait()
@@ -86,11 +89,12 @@ extension Channel {
     package func post(
         _ message: Message,
         from origin: Origin,
+        _ delivery: RemoteDelivery? = nil,
         isolation: isolated (any Actor)? = #isolation,
         onEnd: @escaping @Sendable () -> Void
     ) {
         let tracker = PostTracker(chain: ListenerChain.call, onEnd: onEnd)
-        let envelope = Envelope(sender: nil, origin: origin, tracker: tracker)
+        let envelope = Envelope(sender: nil, origin: origin, delivery: delivery, tracker: tracker)
         let post = Post(isolation: isolation, envelope)
         MessageAddress.lending(message) { _ = list.post($0, post) }
         tracker.end()
@@ -98,7 +102,7 @@ extension Channel {
 }
 
 extension Channel where Message == Void {
-    /// Delivers the empty message. See ``post(_:from:echo:fileID:line:isolation:)``.
+    /// Posts the empty message, as ``post(_:from:echo:fileID:line:isolation:)`` does.
     @inlinable @discardableResult
     public func post(
         from sender: (any AnyObject & Sendable)? = nil,

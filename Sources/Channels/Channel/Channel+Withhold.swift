@@ -1,4 +1,4 @@
-/// Keeps messages back and posts them again unchanged, for the manual lanes of `ChannelsTesting`.
+/// Withholds messages and posts them again unchanged, for the manual lanes of `ChannelsTesting`.
 extension Channel {
     /// Asks a closure about every message, before all interceptors.
     /// - Parameter body: Takes the owner, the post and its echo. Returns whether to withhold the message.
@@ -29,6 +29,7 @@ extension Channel {
             post.message,
             from: post.sender,
             origin: post.origin,
+            post.delivery,
             echo: echo,
             at: .unknown,
             isolation: isolation

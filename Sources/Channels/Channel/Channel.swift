@@ -1,4 +1,4 @@
-/// A typed publish/subscribe channel: it carries messages of one type from posters to listeners.
+/// Carries messages of one type from posters to listeners.
 ///
 /// ```swift
 /// final class Till: Sendable { let sold = Channel<Sale>() }
@@ -10,23 +10,23 @@
 /// ## Behavior
 /// - A post reaches the listeners registered when it begins, by priority, then in the order of registration.
 /// - A listener runs on its own isolation. If it has none, or the poster's, it is called before `post`
-///   returns, unless messages wait for it. Otherwise it is called from its lane, one for each actor and each
-///   queue: one call at a time, in the order in which a poster has posted, across channels.
+///   returns, unless messages are already queued for it. Otherwise the lane of its actor or queue calls it:
+///   one call at a time, in the order of each poster's posts, across channels.
 /// - Owners are held weakly, and strongly during a call. Listeners end with their owner.
 /// - No lock of the library is held while a listener runs: it may use any channel, this one included.
 /// - A listener that throws raises a ``Fault`` and does not affect the others.
-/// - When the channel is deallocated, messages that wait are delivered. Then listeners and sequences end.
+/// - When the channel is deallocated, queued messages are delivered; then listeners and sequences end.
 ///
-/// A direct call takes no lock and allocates nothing. A message that waits takes the spin lock of its lane.
+/// A direct call takes no lock and allocates nothing. Enqueuing a message takes the spin lock of its lane.
 /// All methods may be called from any thread.
 public final class Channel<Message: Sendable>: Listenable, Interceptable {
     @usableFromInline let list: ListenerList
 
     /// Creates a channel.
     /// - Parameters:
-    ///   - reentrancy: How the channel treats posts that its listeners make during their call.
-    ///   - onFault: Called for each fault. The default writes to standard error: see ``FaultHandler``.
-    ///   - diagnostics: What is counted besides mailboxes, drops and faults.
+    ///   - reentrancy: What happens to posts that its listeners make during their call.
+    ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
+    ///   - diagnostics: What to count besides mailboxes, drops and faults.
     public convenience init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,
@@ -67,17 +67,19 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
 
     /// Ends every listener and interceptor of an owner; one registered meanwhile may stay.
     ///
-    /// A `once` listener whose message already waits still hears it, unless its token is cancelled.
+    /// A `once` listener whose message is already queued still receives it, unless its token is cancelled.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 
-    /// Ends every listener and interceptor of an owner, and suspends until no call of one runs. What waits is
-    /// discarded. One that has ended already, as by `once`, is not waited for: use its token.
+    /// Ends every listener and interceptor of an owner, and suspends until none of them is running. Queued
+    /// messages are discarded. It does not wait for a listener that has already ended, for example by `once`:
+    /// use its token.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListenersAndDrain(of owner: AnyObject) async { await list.removeListenersAndDrain(of: owner) }
 
-    /// Ends every listener and interceptor but the listeners of patterns; what waits for them is discarded.
+    /// Ends every listener and interceptor except the listeners of patterns, and discards their queued
+    /// messages.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeAllListeners() { list.removeAllListeners() }
 
@@ -85,9 +87,9 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
     /// - Complexity: O(*n*) in the number of listeners.
     public func hasListeners(of owner: AnyObject) -> Bool { list.hasListeners(of: owner) }
 
-    /// Ends every listener and interceptor for good: what waits is delivered, sequences end, later posts return 0,
-    /// and a listener registered later is inactive. A post that waits for its turn on a queued channel is not heard.
-    /// A name on a switchboard is free.
+    /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later
+    /// posts return 0, and listeners registered later are inactive. Posts still deferred by `.queued` are
+    /// discarded. On a switchboard, the name becomes available again.
     public func finish() { list.close() }
 }
 

@@ -1,4 +1,4 @@
-/// A source whose messages can be replaced or stopped before listeners hear them: a channel, named or not.
+/// A source whose messages can be replaced or stopped before listeners receive them: a channel, named or not.
 public protocol Interceptable<Message>: Listenable {}
 
 extension Interceptable {
@@ -9,13 +9,13 @@ extension Interceptable {
     /// ```
     ///
     /// Interceptors run on the poster's thread, whatever its isolation, by priority, then in the order of
-    /// registration. So the closure has no isolation: it cannot, for example, read main-actor state. `post`
+    /// registration. So the closure has no isolation and cannot, for example, read main-actor state. `post`
     /// and `listenerCount` do not count them. If one throws, a fault is raised and the message is unchanged.
     ///
     /// - Parameters:
     ///   - owner: The object to which the interceptor belongs; held weakly.
     ///   - priority: Interceptors of a higher priority run first.
-    ///   - body: Takes the owner and the post, with the message as the interceptors before it left it.
+    ///   - body: Takes the owner and the post, with the message as left by earlier interceptors.
     /// - Returns: The token. It may be ignored, because the owner keeps the interceptor.
     @inlinable @discardableResult
     public func intercept<Owner: AnyObject & Sendable>(
@@ -37,7 +37,8 @@ extension Interceptable {
         return register(interceptor, isolation: nil)
     }
 
-    /// Registers an interceptor that the token owns. See ``intercept(_:priority:fileID:line:_:)``.
+    /// Registers an interceptor that lives as long as the returned token; otherwise like
+    /// ``intercept(_:priority:fileID:line:_:)``.
     @inlinable
     public func intercept(
         priority: Priority = .normal,

@@ -1,14 +1,14 @@
-/// A source that passes on some messages of another, or converts them. Made by
-/// ``Listenable/filter(_:)``, ``Listenable/map(_:)``, ``Listenable/compactMap(_:)``, ``Listenable/prefix(_:)`` and
+/// Passes on some messages of another source, or converts them. Made by ``Listenable/filter(_:)``,
+/// ``Listenable/map(_:)``, ``Listenable/compactMap(_:)``, ``Listenable/prefix(_:)`` and
 /// ``Listenable/prefix(while:)``.
 ///
-/// Listening to it is listening to the source: order, isolation and a listener's place among the others are the same.
-/// The closure of an adaptor runs on the thread that posts, once for each message and listener, before the listener is
-/// called or the message waits for it. So everything else applies to what passes: `once:` ends the listener with the
-/// first message that passes, a bounded buffer holds what passes, and a sequence yields nothing else. A message that
-/// is skipped is not counted, neither by `post` nor for the listener. A paused listener's adaptors are not called.
+/// Order, isolation and a listener's place among the others are those of the source. The adaptor's closure
+/// runs on the thread that posts, once for each message and listener, before the listener is called or the
+/// message is queued. Everything else applies to the messages that pass: `once:`, buffers and sequences. A
+/// skipped message is not counted, neither by `post` nor for the listener. Adaptors of a paused listener are
+/// not called.
 ///
-/// It retains the source if that is an object; its listeners do not.
+/// It retains the source; its listeners do not.
 @frozen
 public struct AdaptedSource<Source: Listenable, Message: Sendable>: Listenable {
     @usableFromInline let source: Source
@@ -24,7 +24,7 @@ public struct AdaptedSource<Source: Listenable, Message: Sendable>: Listenable {
         self.adapt = adapt
     }
 
-    /// Registers a listener with the source. See ``Listenable/register(_:isolation:)``.
+    /// Registers a listener with the source.
     @inlinable
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         source.register(adapt(listener), isolation: isolation)
@@ -32,26 +32,26 @@ public struct AdaptedSource<Source: Listenable, Message: Sendable>: Listenable {
 }
 
 extension Listenable {
-    /// Hears the messages that satisfy a condition.
+    /// Passes on the messages that satisfy a condition.
     ///
     /// ```swift
     /// till.sold.filter { $0.total > 100 }.listen(self, once: true) { me, sale in me.celebrate(sale) }
     /// ```
     ///
     /// - Parameter isIncluded: Runs on the poster's thread, once for each message and listener. It must not block.
-    /// - Returns: A source; see ``AdaptedSource``.
+    /// - Returns: A source of the messages that pass.
     @inlinable
     public func filter(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> AdaptedSource<Self, Message> {
         AdaptedSource(self) { $0.filtered(isIncluded) }
     }
 
-    /// Hears what a closure makes of each message.
+    /// Transforms each message.
     ///
-    /// A state has a `map` of its own for a part that can be compared, ``StateChannel/map(_:)``: its listeners hear a
-    /// part only when it changes.
+    /// For an equatable part of a state use ``StateChannel/map(_:)``, whose listeners are called only when
+    /// the part changes.
     ///
     /// - Parameter transform: Runs on the poster's thread, once for each message and listener. It must not block.
-    /// - Returns: A source; see ``AdaptedSource``.
+    /// - Returns: A source of the messages that pass.
     @inlinable
     public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Message) -> Other
@@ -59,11 +59,11 @@ extension Listenable {
         compactMap { transform($0) }
     }
 
-    /// Hears what a closure makes of each message, and skips those of which it makes nothing.
+    /// Transforms each message, and skips nil results.
     ///
     /// - Parameter transform: Runs on the poster's thread, once for each message and listener. Returns nil to skip the
     ///   message. It must not block.
-    /// - Returns: A source; see ``AdaptedSource``.
+    /// - Returns: A source of the messages that pass.
     @inlinable
     public func compactMap<Other: Sendable>(
         _ transform: @escaping @Sendable (Message) -> Other?
@@ -71,33 +71,33 @@ extension Listenable {
         AdaptedSource(self) { $0.compactAdapted(transform) }
     }
 
-    /// Hears the first messages: each listener ends with the last of so many of its own.
+    /// Limits each listener to its first `count` messages.
     ///
-    /// It hears exactly so many, also if several threads post at the same time. A listener is removed before its last
-    /// call, so a post made in that call does not reach it. Messages that already wait are delivered.
+    /// The limit is exact, even if several threads post at the same time. A listener is removed before its
+    /// last call, so a post made in that call does not reach it. Queued messages are still delivered.
     ///
     /// - Parameter count: At least 1.
-    /// - Returns: A source; see ``AdaptedSource``.
+    /// - Returns: A source of the messages that pass.
     @inlinable
     public func prefix(_ count: Int) -> AdaptedSource<Self, Message> {
         requirePrefix(count)
         return AdaptedSource(self) { $0.limited(to: count) }
     }
 
-    /// Hears messages for as long as they satisfy a condition: each listener ends with the first that does not, which
-    /// it does not hear. What waits for it is still delivered.
+    /// Passes on messages until one does not satisfy a condition: that message is not delivered, and the
+    /// listener ends. Queued messages are still delivered.
     ///
     /// - Parameter predicate: Runs on the poster's thread, once for each message and listener. It must not block.
-    /// - Returns: A source; see ``AdaptedSource``.
+    /// - Returns: A source of the messages that pass.
     @inlinable
     public func prefix(while predicate: @escaping @Sendable (Message) -> Bool) -> AdaptedSource<Self, Message> {
         AdaptedSource(self) { $0.limited(while: predicate) }
     }
 }
 
-/// - Precondition: A listener that ends after so many messages hears one.
+/// - Precondition: `count` is positive.
 @usableFromInline
-func requirePrefix(_ count: Int) { require(count > 0, "prefix(\(count)) would hear nothing: at least 1") }
+func requirePrefix(_ count: Int) { require(count > 0, "prefix(\(count)) would deliver nothing: at least 1") }
 
 extension Listener {
     @inlinable

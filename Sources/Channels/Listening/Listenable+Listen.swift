@@ -1,14 +1,15 @@
 public import Dispatch
 
-/// The forms of `listen`: one for each kind of closure that the compiler tells apart. Other options of a
-/// listener are parameters, and who posted is a value (``posts``).
+/// The forms of `listen`, one for each kind of closure that the compiler tells apart. Other options are
+/// parameters; the sender is part of ``posts``.
 extension Listenable {
 
     /// Registers a listener that belongs to an object.
     ///
-    /// The closure has the isolation of the place where it is written. If it has none, or the poster's, it is
-    /// called before `post` returns, unless messages wait for it. Otherwise it is called from its mailbox,
-    /// one call at a time, FIFO per poster. No lock is held meanwhile. A paused listener misses messages.
+    /// The closure is isolated like the code around it. If it has no isolation, or the poster's, it is called
+    /// before `post` returns, unless messages are already queued for it. Otherwise it is called from its
+    /// mailbox, one call at a time, FIFO per poster. No lock is held during a call. A paused listener misses
+    /// messages.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
@@ -61,10 +62,10 @@ extension Listenable {
 
     /// Registers an asynchronous listener that belongs to an object.
     ///
-    /// It has a mailbox of its own: calls are awaited one at a time, FIFO per poster, unless `overlapping` says
-    /// otherwise. The order among several asynchronous listeners is not defined. Cancelling the listener does not
-    /// cancel a call under way, except under ``Overlapping/replace``.
-    /// - Parameter overlapping: What becomes of a message that arrives during a call.
+    /// It has its own mailbox: calls are awaited one at a time, FIFO per poster, unless `overlapping` says
+    /// otherwise. The order among several asynchronous listeners is not defined. Cancelling the listener does
+    /// not cancel a running call, except with ``Overlapping/replace``.
+    /// - Parameter overlapping: What happens to a message that arrives during a call.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -115,7 +116,7 @@ extension Listenable {
     }
 
     /// Registers a listener that belongs to an actor and runs on it: before `post` returns if the poster is
-    /// on the actor and no messages wait for it, otherwise from its mailbox.
+    /// on the actor and no messages are queued for the listener, otherwise from its mailbox.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,

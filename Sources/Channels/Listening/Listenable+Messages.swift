@@ -1,13 +1,15 @@
 internal import Synchronization
 
 extension Listenable {
-    /// Returns the messages from now on as an asynchronous sequence; for a state, the current value first.
+    /// Returns the messages posted from now on as an asynchronous sequence; for a state, the current value
+    /// first.
     ///
     /// The sequence listens from this call on, counts as a listener and does not keep the channel alive.
     ///
     /// - Parameters:
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. By default a channel
-    ///     keeps all, and a state the newest value, so that the last one read is the one stored.
+    ///   - buffering: How many messages may be queued, and which one is dropped beyond that. By default, a
+    ///     channel keeps all messages, a state only the newest value, so that the last one read is the one
+    ///     stored.
     ///   - priority: The place of the sequence among the listeners.
     public func messages(
         buffering: BufferingPolicy? = nil,
@@ -45,13 +47,13 @@ extension Listenable {
         return nil
     }
 
-    /// Waits for the next message that satisfies a condition, but not longer than a time.
+    /// Waits for the next message that satisfies a condition, for a limited time.
     ///
     /// - Parameters:
     ///   - timeout: How long to wait. It does not advance while the machine sleeps.
     ///   - predicate: Called on the caller's isolation. It may use the channel.
     /// - Returns: The message; nil if the channel is deallocated or finished.
-    /// - Throws: ``ChannelError/Code/timedOut`` when the time is over, and at once if it is zero or negative;
+    /// - Throws: ``ChannelError/Code/timedOut`` when the time is up, or at once if it is zero or negative;
     ///   `CancellationError` when the task is cancelled.
     public consuming func next(
         timeout: Duration,
@@ -61,7 +63,7 @@ extension Listenable {
         where predicate: (Message) -> Bool = { _ in true }
     ) async throws -> Message? {
         try Task.checkCancellation()
-        let over = ChannelError(.timedOut, name: nil, "no such \(Message.self) came within \(timeout)")
+        let over = ChannelError(.timedOut, name: nil, "no matching \(Message.self) arrived within \(timeout)")
         guard timeout > .zero else { throw over }
         let messages = messages(buffering: .unbounded, fileID: fileID, line: line)
         _ = consume self

@@ -1,4 +1,4 @@
-/// A closure and the way to call it, as `listen` builds it and a ``Listenable`` registers it.
+/// Describes a closure and how to call it, as built by `listen` and registered by a ``Listenable``.
 ///
 /// A `Listenable` of your own forwards its listeners, adapted to the messages of its source:
 ///
@@ -60,9 +60,8 @@ extension Listener: @unchecked Sendable where Message: Sendable {}
 
 extension Listener {
     /// Adapts the listener to messages of another type.
-    /// - Parameter transform: Makes a message of what the source posts. It runs once per call, on the
-    ///   listener's isolation or where a sequence is read; on the poster's thread, once per message, if the listener
-    ///   skips messages or its calls overlap. It must not block.
+    /// - Parameter transform: Converts a source message. Runs where the listener runs, or where a sequence is
+    ///   read; on the poster's thread if the listener filters or uses `overlapping:`. Must not block.
     @inlinable
     public consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message
@@ -71,8 +70,8 @@ extension Listener {
     }
 
     /// Adapts the listener to some messages of another type.
-    /// - Parameter transform: Makes a message of what the source posts; nil skips it, so that it takes no place in
-    ///   a buffer. It runs on the poster's thread, once per message and listener, and must not block.
+    /// - Parameter transform: Converts a source message, or returns nil to skip it, so that it takes no place
+    ///   in a buffer. Runs on the poster's thread, once per message and listener. Must not block.
     @inlinable
     public consuming func compactAdapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message?

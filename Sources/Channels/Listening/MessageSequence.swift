@@ -1,10 +1,10 @@
 /// The messages of a source as an asynchronous sequence.
 ///
-/// ``Listenable/messages(buffering:priority:fileID:line:)`` makes it. It begins with the first message posted
-/// after that; messages wait in its buffer until they are read. Iterators share the buffer, and each message
+/// Create it with ``Listenable/messages(buffering:priority:fileID:line:)``. It begins with the first message
+/// posted after that, and buffers messages until they are read. Iterators share the buffer, and each message
 /// goes to one of them: create a sequence for each reader. It does not keep the channel alive. When the
-/// channel is deallocated, it yields what waits and ends; it also ends when the reading task is cancelled. It
-/// stops listening when the sequence and its iterators are released.
+/// channel is deallocated, it yields the buffered messages and ends; it also ends when the reading task is
+/// cancelled. It stops listening when the sequence and its iterators are released.
 public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     /// The type of the messages.
     public typealias Element = Message
@@ -18,14 +18,14 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     /// The number of messages dropped because the buffer was full.
     public var droppedCount: Int { buffer.droppedCount }
 
-    /// The number of messages that wait to be read.
+    /// The number of messages in the buffer.
     public var waitingCount: Int { buffer.waitingCount }
 
-    /// Makes a reader, which shares the sequence's buffer.
+    /// Creates a reader, which shares the sequence's buffer.
     @inlinable
     public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
-    /// Reads the messages. Each task makes an iterator of its own.
+    /// Reads the messages. Create one for each task.
     @frozen
     public struct Iterator: AsyncIteratorProtocol {
         @usableFromInline let buffer: SequenceBuffer
@@ -34,7 +34,8 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
         @inlinable
         init(buffer: SequenceBuffer) { self.buffer = buffer }
 
-        /// Returns the next message; nil if the task is cancelled, or the channel deallocated and none waits.
+        /// Returns the next message; nil if the task is cancelled, or if the channel has ended and the buffer
+        /// is empty.
         ///
         /// A reader that finds a message each time yields to other tasks once a millisecond.
         @inlinable

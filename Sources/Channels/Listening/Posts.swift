@@ -13,7 +13,7 @@ public struct Posts<Source: Listenable>: Listenable {
 
     init(_ source: Source) { self.source = source }
 
-    /// Registers a listener with the source. See ``Listenable/register(_:isolation:)``.
+    /// Registers a listener with the source.
     @inlinable
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         source.register(

@@ -1,13 +1,13 @@
 extension StateChannel {
-    /// Returns a part of the state: its listeners hear the current part first, then every change of it.
+    /// Returns a part of the state: its listeners receive the current part first, then every change of it.
     ///
     /// ```swift
     /// sales.map(\.total).listen(self) { me, total in me.show(total) }
     /// let changes = sales.map(\.self)  // the state itself, without values that equal the one before
     /// ```
     ///
-    /// - Parameter part: Takes the part out of the state. It runs for every value: where the listener runs, or on the
-    ///   setter's thread if another adaptor follows or the listener's calls overlap.
+    /// - Parameter part: Extracts the part. Runs for every value, where the listener runs; on the setter's
+    ///   thread if another adaptor follows or the listener uses `overlapping:`.
     public func map<Part: Equatable & Sendable>(
         _ part: @escaping @Sendable (State) -> Part
     ) -> MappedState<State, Part> {
@@ -15,11 +15,12 @@ extension StateChannel {
     }
 }
 
-/// A part of a state, made by ``StateChannel/map(_:)``.
+/// Observes a part of a state; made by ``StateChannel/map(_:)``.
 ///
 /// Order, isolation, buffering, priority and counts are those of the state. But a listener is not called if
-/// the part equals the one it heard last; such a value counts as delivered. So a part that changes and
-/// changes back while values wait for `.newest(1)` is not heard. It retains the state; its listeners do not.
+/// the part equals the last one it received; such a value counts as delivered. So a part that changes and
+/// changes back while values are queued with `.newest(1)` is not delivered. It retains the state; its
+/// listeners do not.
 public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenable {
     /// The type of the part.
     public typealias Message = Part
@@ -35,7 +36,7 @@ public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenab
     /// The part of the value stored.
     public var value: Part { part(state.value) }
 
-    /// Registers a listener with the state. See ``StateChannel/register(_:isolation:)``.
+    /// Registers a listener with the state.
     @inlinable
     public func register(_ listener: consuming Listener<Part>, isolation: isolated (any Actor)?) -> ListenerToken {
         let heard = LastPart<Part>()
@@ -46,7 +47,7 @@ public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenab
     }
 }
 
-/// The part that a listener has heard last, and how often that has changed.
+/// The last part that a listener received, and how often it has changed.
 ///
 /// A lock guards it, because several tasks may read one sequence. It is not held while parts are compared: that is the
 /// user's code.

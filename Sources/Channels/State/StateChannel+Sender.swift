@@ -1,5 +1,6 @@
 extension StateChannel {
-    /// Stores a value from elsewhere. The sender stands for the way it took, and is its ``Posted/sender``.
+    /// Stores a value from another framework. The sender identifies the route it took, and is its
+    /// ``Posted/sender``.
     package func set(
         _ value: State,
         from sender: any AnyObject & Sendable,

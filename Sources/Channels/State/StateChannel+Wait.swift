@@ -1,10 +1,11 @@
 extension StateChannel {
-    /// Stores a value, and suspends until every listener that it reaches has finished with it, async ones too.
+    /// Stores a value, and suspends until every listener that it reaches has finished with it, including
+    /// async ones.
     ///
-    /// Values of several setters are delivered one after the other: this waits for the turn of its own. Inside a
-    /// listener it does not wait for listeners that wait for the caller.
+    /// Values of several setters are delivered one after the other: this first waits for its turn. Inside a
+    /// listener it does not wait for listeners that are awaiting the caller.
     ///
-    /// - Returns: What became of the value. Nobody is reached if the value is refused.
+    /// - Returns: The outcome of the value. A refused value reaches nobody.
     @discardableResult
     public func setAndWait(
         _ value: State,
@@ -18,11 +19,11 @@ extension StateChannel {
 
     /// Changes the value in place, and suspends until every listener that it reaches has finished with it.
     ///
-    /// Values of several setters are delivered one after the other: this waits for the turn of its own. Inside a
-    /// listener it does not wait for listeners that wait for the caller. The body runs under the lock of the state, and
-    /// must not use it.
+    /// Values of several setters are delivered one after the other: this first waits for its turn. Inside a
+    /// listener it does not wait for listeners that are awaiting the caller. The body runs under the lock of
+    /// the state, and must not use it.
     ///
-    /// - Returns: What became of the value. Nobody is reached if the change is refused.
+    /// - Returns: The outcome of the value. A refused change reaches nobody.
     @discardableResult
     public func updateAndWait<Failure: Error>(
         fileID: StaticString = #fileID,

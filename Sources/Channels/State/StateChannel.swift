@@ -1,4 +1,5 @@
-/// A channel with a current value: each listener gets the current value first, then every later one.
+/// Holds a current value and delivers it: each listener receives the current value first, then every later
+/// one.
 ///
 /// ```swift
 /// let sales = StateChannel(Sales())
@@ -11,12 +12,13 @@
 ///   whatever races with the registration. The last value it gets is the one stored.
 /// - "Exactly once" has two exceptions: values set while a listener is paused, after which it gets the
 ///   current one first, and values dropped from a full buffer, which are counted.
-/// - One thread delivers at a time. What other threads set or register meanwhile takes its turn there. So
-///   `set` may return before listeners have run, and `listen` before the new listener has.
-/// - After 64 values of others, a thread leaves the rest to a job.
-/// - While more than 1,024 values wait, `set` and `update` wait, for at most 100 ms. If too many still wait,
-///   ``Fault/Code/stateBacklog`` is raised. Inside a listener nothing waits: what it sets while another
-///   thread delivers has no bound, and the fault is raised at 2,048, 4,096, 8,192 … values.
+/// - One thread delivers at a time. Values set on other threads meanwhile are queued and delivered by the
+///   same thread, so `set` may return before listeners have run, and `listen` before the new listener has
+///   received the current value.
+/// - After delivering 64 values set by other threads, a thread hands the rest to a background job.
+/// - While more than 1,024 values are pending, `set` and `update` wait for up to 100 ms; if too many are
+///   still pending, ``Fault/Code/stateBacklog`` is raised. Inside a listener they never wait, so pending
+///   values are not bounded there, and the fault is raised at 2,048, 4,096, 8,192 … values.
 /// - A change made by a listener is refused if 1,024 changes, of this state and others, have led to it, or if
 ///   little of the stack is left. The value stays as it was, and a fault is raised. A listener that such a
 ///   chain registers begins with the next value; one that it resumes stays paused.
@@ -36,9 +38,10 @@ public final class StateChannel<State: Sendable>: Listenable {
         self.init(initial, name: nil, faults: .with(onFault), diagnostics: diagnostics)
     }
 
-    /// Creates a state that says when its first listener comes and when its last one goes: to start and stop what
-    /// sets it.
-    /// - Parameter onDemand: As for ``Channel/init(onDemand:reentrancy:onFault:diagnostics:)``.
+    /// Creates a state that calls `onDemand` when its first listener is added and its last one removed, to
+    /// start and stop its source.
+    /// - Parameter onDemand: Called alternately with true and false, as described for
+    ///   ``Channel/init(onDemand:reentrancy:onFault:diagnostics:)``.
     @_disfavoredOverload  // the trailing closure of `StateChannel(0) { … }` is a fault handler
     public convenience init(
         _ initial: State,
@@ -77,12 +80,13 @@ public final class StateChannel<State: Sendable>: Listenable {
         MessageAddress.filling(as: State.self) { core.read(into: $0) }
     }
 
-    /// Stores a value and delivers it, after those that already wait.
+    /// Stores a value and delivers it, after those already pending.
     ///
-    /// When this returns, listeners without isolation, or with the caller's, have heard the value, unless
-    /// another one is being delivered or messages wait for them: then it takes its turn. If too many values
-    /// wait, this takes up to 100 ms, but not inside a listener. If the value is refused (see
-    /// ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of the same state.
+    /// When this returns, listeners without isolation, or with the caller's, have received the value, unless
+    /// another one is being delivered or messages are queued for them: then it takes its turn. If too many
+    /// values are pending, this waits for up to 100 ms, but not inside a listener. If the value is refused
+    /// (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of the same
+    /// state.
     ///
     /// - Complexity: O(*n*) in the number of listeners that this call delivers to.
     @inlinable
@@ -157,7 +161,8 @@ public final class StateChannel<State: Sendable>: Listenable {
 
     /// Returns the current value, then every later one, as an asynchronous sequence.
     ///
-    /// By default only the newest value waits for a slow reader, so that the last one read is the one stored.
+    /// By default only the newest value is kept for a slow reader, so that the last one read is the one
+    /// stored.
     ///
     /// - Precondition: `buffering` is not `.oldest`, which would drop the value stored.
     public func values(
@@ -176,16 +181,16 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
 
-    /// Ends every listener of an owner. See ``Channel/removeListeners(of:)``.
+    /// Ends every listener of an owner; one registered meanwhile may stay.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 
-    /// Ends every listener of an owner, and suspends until no call of one runs. One that has ended
-    /// already, as by `once`, is not waited for: use its token.
+    /// Ends every listener of an owner, and suspends until none of them is running. It does not wait for a
+    /// listener that has already ended, for example by `once`: use its token.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListenersAndDrain(of owner: AnyObject) async { await list.removeListenersAndDrain(of: owner) }
 
-    /// Ends every listener but those of patterns; what waits for them is discarded.
+    /// Ends every listener except those of patterns, and discards their queued values.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeAllListeners() { list.removeAllListeners() }
 
@@ -193,8 +198,8 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// - Complexity: O(*n*) in the number of listeners.
     public func hasListeners(of owner: AnyObject) -> Bool { list.hasListeners(of: owner) }
 
-    /// Ends every listener for good: what waits is delivered, sequences end, and a listener registered later is
-    /// inactive. The state can still be set and read.
+    /// Ends every listener for good: queued values are delivered, sequences end, and listeners registered
+    /// later are inactive. The state can still be set and read.
     public func finish() { core.close() }
 }
 
@@ -205,7 +210,7 @@ extension StateChannel {
         register(listener, isolation: isolation, startsWithNext: false)
     }
 
-    /// - Parameter startsWithNext: Whether the listener hears later values only.
+    /// - Parameter startsWithNext: Whether the listener receives later values only.
     func register(
         _ listener: consuming Listener<State>,
         isolation: (any Actor)?,

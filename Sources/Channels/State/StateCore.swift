@@ -97,7 +97,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     }
 
     /// Registers an entry and hands it the current value, between two changes.
-    /// - Parameter startsWithNext: Whether it hears later values only.
+    /// - Parameter startsWithNext: Whether it receives later values only.
     func admit(_ entry: ListenerEntry, _ priority: Priority, _ post: Post, startsWithNext: Bool) {
         // No value is set while the state's lock is held. The entry's number excludes it from the values that
         // wait; those set later find it registered; the current value takes its turn between the two. The

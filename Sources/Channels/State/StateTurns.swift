@@ -17,7 +17,7 @@ struct StateTurns: ~Copyable {
     /// The next step of the thread that delivers.
     enum Next {
         case deliver(Turn, Envelope?)
-        /// Nothing waits: nobody delivers from here on. The list of a deallocated channel is closed.
+        /// Nothing is queued: no thread delivers from here on. The list of a deallocated channel is closed.
         case end(closesList: Bool)
         /// The thread has delivered enough for others: a job continues.
         case reschedule
@@ -29,7 +29,7 @@ struct StateTurns: ~Copyable {
         case deliver(Turn)
         /// Another thread delivers it.
         case wait
-        /// Another thread delivers it, behind a backlog of so many values.
+        /// Another thread delivers it, behind this many values.
         case waitBehind(Int)
     }
 
@@ -92,7 +92,8 @@ struct StateTurns: ~Copyable {
         return true
     }
 
-    /// Notes that the channel was deallocated, and returns whether nobody delivers: what waits comes first.
+    /// Notes that the channel was deallocated, and returns whether no thread delivers: queued values come
+    /// first.
     mutating func close() -> Bool {
         isClosing = true
         return deliverer == 0

@@ -5,12 +5,12 @@ extension AsyncSequence where Element: Sendable {
     /// let feed = Task { try await socket.frames.post(to: frames) }
     /// ```
     ///
-    /// Each element is posted before the next one is requested, on the caller's isolation: a listener on it
-    /// is called directly. Listeners with a mailbox are not waited for, so a fast sequence needs a bound
-    /// there. To end the link, cancel the task: no further element is requested, even if the sequence ignores
-    /// cancellation. The channel is kept alive meanwhile.
+    /// Each element is posted before the next one is requested, on the caller's isolation, so listeners on it
+    /// are called directly. It does not wait for listeners with a mailbox: bound their buffers if the
+    /// sequence is fast. Cancel the task to stop: no further element is requested, even if the sequence
+    /// ignores cancellation. The channel is kept alive meanwhile.
     ///
-    /// - Throws: What the sequence throws. Elements posted before stay posted.
+    /// - Throws: The error of the sequence. Elements posted before it stay posted.
     public func post(
         to channel: Channel<Element>,
         fileID: StaticString = #fileID,

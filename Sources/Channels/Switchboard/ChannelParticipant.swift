@@ -1,4 +1,4 @@
-/// An object that posts and hears dictionaries on named channels, without keeping tokens or channels.
+/// An object that posts and receives dictionaries on named channels, without keeping tokens or channels.
 ///
 /// ```swift
 /// final class Basket: ChannelParticipant, Sendable {}
@@ -8,10 +8,10 @@
 /// basket.leave("shop.checkout")
 /// ```
 ///
-/// It is the sender of what it posts, and the owner of its listeners. It must be Sendable: actors and classes
-/// on a global actor are; other classes must declare it. For a priority, a buffer or a queue, use the
-/// channel: `switchboard["shop.checkout" as ChannelName<[String: any Sendable]>].listen(self, on: queue) { …
-/// }`. In new code, prefer a ``ChannelName`` with a type of its own.
+/// It is the sender of its posts and the owner of its listeners. It must be Sendable: actors and classes on a
+/// global actor are; other classes must declare it. For a priority, a buffer or a queue, use the channel:
+/// `switchboard["shop.checkout" as ChannelName<[String: any Sendable]>].listen(self, on: queue) { … }`. In
+/// new code, prefer a ``ChannelName`` with a type of its own.
 public protocol ChannelParticipant: AnyObject {
     /// The switchboard of its channels; ``Switchboard/shared`` by default. It is read from any thread: a
     /// class on the main actor declares its own as `nonisolated let switchboard: Switchboard`.
@@ -50,7 +50,7 @@ extension ChannelParticipant where Self: Sendable {
         switchboard[name].posts.listen(self, fileID: fileID, line: line, isolation: isolation, body)
     }
 
-    /// Posts to a channel as its sender. See ``Channel/post(_:from:echo:fileID:line:isolation:)``.
+    /// Posts a message to a channel, with this object as sender.
     /// - Returns: How many listeners were called or enqueued.
     @discardableResult
     public func post(
@@ -64,7 +64,8 @@ extension ChannelParticipant where Self: Sendable {
         switchboard[name].post(message, from: self, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 
-    /// Posts to a channel as its sender, and suspends until every listener reached has finished.
+    /// Posts a message to a channel, with this object as sender, and suspends until every listener reached
+    /// has finished.
     /// - Returns: The outcome of the message.
     @discardableResult
     public func postAndWait(

@@ -1,7 +1,7 @@
 /// A pattern of channel names: `*` stands for one token, a last `>` for one or more.
 ///
 /// `shop.*` matches `shop.checkout` but not `shop.checkout.done`; `shop.>` matches both, but not `shop`.
-/// Wildcards are whole tokens, as in NATS subjects. Other tokens, and literals, are as in ``ChannelName``.
+/// Wildcards are whole tokens, as in NATS subjects. Other tokens follow the rules of ``ChannelName``.
 public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The text of the pattern.
     public let text: String

@@ -5,7 +5,7 @@
 /// ```
 ///
 /// A listener takes its place by priority and registration among each channel's own listeners, and counts in
-/// the result of `post`. It hears posts made on the channel itself and values of named states, but not
+/// the result of `post`. It receives posts made on the channel itself and values of named states, but not
 /// requests. It has one token and at most one mailbox, and does not keep channels alive. Channels without a
 /// name, such as `board[Checkout.self]`, match no pattern.
 public struct MatchingChannels: Listenable {
@@ -29,13 +29,15 @@ public struct MatchingChannels: Listenable {
     }
 }
 
-/// Everything that is posted on a switchboard: on named channels and those of a type, and the values of named states.
+/// Everything posted on a switchboard: the messages of named channels and of channels of a type, and the
+/// values of named states.
 ///
 /// ```swift
 /// let log = board.posts.listen { post in print(post.channelName ?? "", post.message) }
 /// ```
 ///
-/// As ``MatchingChannels`` for a pattern that matches every channel. Requests and protocols are not heard.
+/// Behaves like ``MatchingChannels`` for a pattern that matches every channel. Requests and protocol
+/// notifications are not included.
 public struct SwitchboardPosts: Listenable {
     /// A message of any of the channels, with the channel's name and who posted it.
     public typealias Message = Posted<any Sendable>
@@ -53,12 +55,12 @@ public struct SwitchboardPosts: Listenable {
 }
 
 extension Switchboard {
-    /// Every channel whose name matches a pattern. See ``MatchingChannels``.
+    /// Every channel whose name matches a pattern, including those created later.
     public subscript(matching pattern: ChannelPattern) -> MatchingChannels {
         MatchingChannels(self, pattern)
     }
 
-    /// Everything that is posted on this switchboard. See ``SwitchboardPosts``.
+    /// Everything posted on this switchboard, except requests and protocol notifications.
     public var posts: SwitchboardPosts { SwitchboardPosts(self) }
 
     func register(
@@ -79,7 +81,7 @@ extension Switchboard {
         hub.insert(entry, priority: listener.priority.rawValue)
         patterns.add(patternListener, to: registry)
         observation.apply(to: hub)
-        // Its owner may be in its deinit, and nobody posts to the hub who would find that.
+        // Its owner may be in its deinit, and no post to the hub would notice.
         if entry.isOrphan { entry.cancel() }
         // It may have ended before the delegate could find the listener.
         if hub.isEmptyNow { patterns.remove(patternListener) }

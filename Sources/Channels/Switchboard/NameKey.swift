@@ -63,7 +63,7 @@ struct NameKey: Hashable, Sendable {
 }
 
 extension NameKey {
-    /// What is wrong with a text as a name or pattern; nil if it is valid.
+    /// Returns why a text is not a valid name or pattern; nil if it is.
     static func problem(of text: String, isPattern: Bool) -> String? {
         guard text.utf8.count <= longest else { return "it has \(text.utf8.count) bytes, more than \(longest)" }
         guard !text.isEmpty else { return "it is empty" }

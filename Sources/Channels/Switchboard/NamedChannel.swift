@@ -6,7 +6,8 @@
 /// board[Checkout.self].post(Checkout(total: 12))  // no name: one channel for each type of message
 /// ```
 ///
-/// A light value that looks the channel up at each use. It keeps the switchboard alive, but not the channel.
+/// A lightweight value that looks the channel up at each use. It keeps the switchboard alive, but not the
+/// channel.
 @frozen
 public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     @usableFromInline let switchboard: Switchboard
@@ -18,7 +19,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
         self.key = key
     }
 
-    /// The channel itself, created if there is none. Keep it if you use the name often.
+    /// The channel itself, created if there is none. Keep it if you post very often.
     /// - Precondition: The name is not in use for another kind or type.
     /// - Complexity: O(1).
     public var channel: Channel<Message> { switchboard.channel(key, reentrancy: nil) }
@@ -44,20 +45,22 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
 
-    /// Ends every listener and interceptor of an owner. See ``Channel/removeListeners(of:)``.
+    /// Ends every listener and interceptor of an owner; one registered meanwhile may stay.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) {
         switchboard.list(key)?.removeListeners(of: owner)
     }
 
-    /// Ends every listener and interceptor of an owner, and suspends until no call of one runs. What waits is
-    /// discarded. One that has ended already, as by `once`, is not waited for: use its token.
+    /// Ends every listener and interceptor of an owner, and suspends until none of them is running. Queued
+    /// messages are discarded. It does not wait for a listener that has already ended, for example by `once`:
+    /// use its token.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListenersAndDrain(of owner: AnyObject) async {
         await switchboard.list(key)?.removeListenersAndDrain(of: owner)
     }
 
-    /// Ends every listener and interceptor but the listeners of patterns; what waits for them is discarded.
+    /// Ends every listener and interceptor except the listeners of patterns, and discards their queued
+    /// messages.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeAllListeners() { switchboard.list(key)?.removeAllListeners() }
 
@@ -69,7 +72,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
 extension NamedChannel {
     /// Delivers a message to every listener of the name, and to those of patterns that match it.
     ///
-    /// For order and isolation see ``Channel/post(_:from:echo:fileID:line:isolation:)``.
+    /// Order and isolation are those of ``Channel/post(_:from:echo:fileID:line:isolation:)``.
     ///
     /// - Returns: How many listeners were called or enqueued. If there are none, nothing is kept.
     /// - Precondition: The name is not in use for another kind or type.
@@ -89,8 +92,8 @@ extension NamedChannel {
         return switchboard.post(message, post, to: key)
     }
 
-    /// Delivers a message, and suspends until every listener reached has finished with it. See
-    /// ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
+    /// Delivers a message, and suspends until every listener reached has finished with it, including async
+    /// ones. Inside a listener, it does not wait for that listener.
     @discardableResult
     public func postAndWait(
         _ message: Message,
@@ -184,7 +187,7 @@ extension NamedChannel where Message == Void {
 }
 
 extension Switchboard {
-    /// The channel of a name. See ``NamedChannel``.
+    /// The channel of a name, looked up when it is used.
     @inlinable
     public subscript<Message: Sendable>(_ name: ChannelName<Message>) -> NamedChannel<Message> {
         NamedChannel(self, name.key)

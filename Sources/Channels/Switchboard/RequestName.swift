@@ -13,7 +13,8 @@ public struct RequestName<Request: Sendable, Response: Sendable>: Hashable, Send
     /// The text of the name.
     public var text: String { key.text }
 
-    /// Creates a name from a text at run time. See ``ChannelName/init(validating:)``.
+    /// Creates a name from a text at run time. Throws ``ChannelError/Code/invalidName``, saying what is wrong
+    /// with the text.
     public init(validating text: String) throws { key = try NameKey(validating: text) }
 
     /// Creates a name from a literal. Traps if it is not a valid name.

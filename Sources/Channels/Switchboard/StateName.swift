@@ -1,4 +1,4 @@
-/// The name of a state channel and the type of its state; see ``ChannelName`` for valid names.
+/// The name of a state channel and the type of its state. ``ChannelName`` says which names are valid.
 ///
 /// ```swift
 /// extension StateName<Sales> { static var sales: Self { "shop.sales" } }
@@ -10,7 +10,8 @@ public struct StateName<State: Sendable>: Hashable, Sendable, ExpressibleByStrin
     /// The text of the name.
     public var text: String { key.text }
 
-    /// Creates a name from a text at run time. See ``ChannelName/init(validating:)``.
+    /// Creates a name from a text at run time. Throws ``ChannelError/Code/invalidName``, saying what is wrong
+    /// with the text.
     public init(validating text: String) throws { key = try NameKey(validating: text) }
 
     /// Creates a name from a literal. Traps if it is not a valid name.

@@ -1,4 +1,4 @@
-/// What a bridge to other processes needs from a switchboard.
+/// The parts of a switchboard that bridges use.
 extension Switchboard {
     /// Hears messages posted in this process to names that match a pattern, but no states and no requests.
     ///
@@ -27,7 +27,7 @@ extension Switchboard {
         return register(listener, matching: pattern, intake: intake)
     }
 
-    /// Tells whoever waits for the post under way on this thread that a bridge cannot take its message.
+    /// Reports to the caller awaiting the running post on this thread that a bridge cannot take its message.
     /// - Parameter error: The error, which has been reported.
     package static func refusePost(because error: any Error, fileID: StaticString = #fileID, line: UInt = #line) {
         let post = ThreadReference.current.pointee.top
@@ -43,14 +43,15 @@ extension Switchboard {
         _ message: Message,
         to name: ChannelName<Message>,
         from origin: Origin,
+        _ delivery: RemoteDelivery? = nil,
         onEnd: (@Sendable () -> Void)?
     ) async throws -> DeliveryReport {
         guard let channel = try channelToPost(name.key, of: Message.self) else {
             onEnd?()
             return DeliveryReport()
         }
-        guard let onEnd else { return await channel.postAndWait(message, from: origin) }
-        channel.post(message, from: origin, onEnd: onEnd)
+        guard let onEnd else { return await channel.postAndWait(message, from: origin, delivery) }
+        channel.post(message, from: origin, delivery, onEnd: onEnd)
         return DeliveryReport()
     }
 

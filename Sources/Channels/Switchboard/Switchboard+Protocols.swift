@@ -7,7 +7,7 @@ extension Switchboard {
         return channel
     }
 
-    /// Adds an observer of a protocol, unless it has been added. See ``ProtocolChannel``.
+    /// Registers an observer of a protocol, held weakly. Adding it twice has no effect.
     /// - Returns: Whether it was added.
     /// - Precondition: The observer is an object.
     @discardableResult
@@ -35,8 +35,7 @@ extension Switchboard {
         protocols.existing(type)?.contains(observer) ?? false
     }
 
-    /// Calls a method on every observer of a protocol. See
-    /// ``ProtocolChannel/notify(from:echo:fileID:line:isolation:_:)``.
+    /// Calls a method on every observer of a protocol, on the caller's thread.
     /// - Returns: How many observers were called.
     @inlinable @discardableResult
     public func notify<Observer: Sendable>(

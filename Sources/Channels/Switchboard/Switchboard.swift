@@ -8,16 +8,17 @@
 /// ```
 ///
 /// ## Behavior
-/// - A name has one channel while anyone holds it, listens on it or intercepts it. Unused names cost nothing,
-///   and a free name may be used with another type. A sequence, or a task in
+/// - A name has one channel while anyone holds it, listens to it or intercepts it. Unused names take no
+///   memory and may be reused with another type. A sequence, or a task in
 ///   ``Listenable/next(isolation:fileID:line:where:)``, counts as a listener; one of a pattern does not.
-/// - A name has one kind (messages, state, requests) and one type. A conflict between typed names traps; one
-///   with a name from run time throws ``ChannelError/Code/typeMismatch``. The message names both.
-/// - Posting to a name without listeners costs a lookup and a match against the patterns, and keeps nothing. One that
-///   only patterns hear costs about twice a post to a listener of its own: the first post makes what it needs, which goes
-///   with the patterns, for up to 1,024 names.
+/// - A name has one kind (messages, state, requests) and one type. A conflict between typed names traps; a
+///   conflict with a name given at run time throws ``ChannelError/Code/typeMismatch``. The message names both
+///   types.
+/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing. One that
+///   only patterns hear costs about twice as much as one with a listener: its first post makes a channel for the
+///   next ones, which goes with the patterns; up to 1,024 are kept.
 /// - Named states and request channels are kept until ``removeChannel(_:)-(String)``.
-/// - Order, isolation and everything else are those of ``Channel``.
+/// - Everything else works as for ``Channel``.
 ///
 /// All methods may be called from any thread.
 public final class Switchboard: Sendable {
@@ -35,8 +36,8 @@ public final class Switchboard: Sendable {
     /// Creates a switchboard.
     /// - Parameters:
     ///   - reentrancy: The default of its channels.
-    ///   - onFault: Called for each fault. The default writes to standard error: see ``FaultHandler``.
-    ///   - diagnostics: What is counted besides mailboxes, drops and faults.
+    ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
+    ///   - diagnostics: What to count besides mailboxes, drops and faults.
     public init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,
@@ -130,33 +131,36 @@ public final class Switchboard: Sendable {
         try requests(key: NameKey(validating: name), of: request, returning: response)
     }
 
-    /// Frees the name of a channel. One still held continues without it, and without listeners of patterns.
+    /// Frees the name of a channel. A channel still held continues without the name and without pattern
+    /// listeners.
     /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ name: ChannelName<Message>) -> Bool {
         remove(name.key)
     }
 
-    /// Frees the channel of a type of message, see ``removeChannel(_:)-(ChannelName<Message>)``.
+    /// Removes the channel of a type of message. A channel still held continues on its own.
     /// - Returns: Whether there was one.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ type: Message.Type) -> Bool { remove(NameKey(of: type)) }
 
-    /// Frees the name of a state. One still held continues without it, and without listeners of patterns.
+    /// Frees the name of a state. A state still held continues without the name and without pattern
+    /// listeners.
     /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<State: Sendable>(_ name: StateName<State>) -> Bool {
         remove(name.key)
     }
 
-    /// Frees the name of a request channel. One that is still held continues without it.
+    /// Frees the name of a request channel. A channel still held continues without the name.
     /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<Request: Sendable, Response: Sendable>(_ name: RequestName<Request, Response>) -> Bool {
         remove(name.key)
     }
 
-    /// Frees a name given at run time, of any kind of channel. One that is still held continues without it.
+    /// Frees a name given at run time, of any kind of channel. A channel still held continues without the
+    /// name.
     /// - Returns: Whether the name was in use; false for an invalid name.
     @discardableResult
     public func removeChannel(_ name: String) -> Bool {
@@ -173,7 +177,8 @@ public final class Switchboard: Sendable {
         for channel in protocols.all { channel.remove(object: owner) }
     }
 
-    /// Ends every listener, interceptor, responder and observer on this switchboard; what waits for them is discarded.
+    /// Ends every listener, interceptor, responder and observer on this switchboard, and discards their
+    /// queued messages.
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAllListeners() {
         for (slot, _) in registry.channels { slot.list.removeAllListeners() }

@@ -1,24 +1,25 @@
-/// How many messages may wait for a listener or a sequence, and which one is dropped when another arrives.
+/// Limits how many messages may be queued for a listener or a sequence, and says which one is dropped beyond
+/// that.
 ///
 /// Every drop is counted (``ListenerToken/droppedCount``). ``oldest(_:)`` also raises
-/// ``Fault/Code/bufferOverflow``, because the latest message is lost; a drop by ``newest(_:)`` is no fault.
+/// ``Fault/Code/bufferOverflow``, because the latest message is lost; ``newest(_:)`` raises no fault.
 public struct BufferingPolicy: Equatable, Sendable, CustomStringConvertible {
     package enum Kind: Sendable { case unbounded, oldest, newest }
 
     package let kind: Kind
     package let limit: Int
 
-    /// Keeps every message: there is no bound.
+    /// Keeps every message, without a bound.
     public static let unbounded = BufferingPolicy(kind: .unbounded, limit: .max)
 
-    /// Keeps at most `limit` messages, and drops a new one while that many wait.
+    /// Keeps at most `limit` messages, and drops a new one while the buffer is full.
     /// - Precondition: `limit` is positive.
     public static func oldest(_ limit: Int) -> BufferingPolicy {
         require(limit > 0, "BufferingPolicy.oldest(\(limit)): the limit must be positive")
         return BufferingPolicy(kind: .oldest, limit: limit)
     }
 
-    /// Keeps at most `limit` messages, and drops the one that has waited longest when another arrives.
+    /// Keeps at most `limit` messages, and drops the oldest one when another arrives.
     /// - Precondition: `limit` is positive.
     public static func newest(_ limit: Int) -> BufferingPolicy {
         require(limit > 0, "BufferingPolicy.newest(\(limit)): the limit must be positive")

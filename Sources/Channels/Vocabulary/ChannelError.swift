@@ -9,9 +9,9 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         public static let typeMismatch = Code(storage: .typeMismatch)
         /// The text is not a valid name or pattern.
         public static let invalidName = Code(storage: .invalidName)
-        /// There is no responder, or every one is paused.
+        /// No responder is registered, or all of them are paused.
         public static let noResponder = Code(storage: .noResponder)
-        /// Too many calls wait for each other: a responder asked, whose responder asked, and so on.
+        /// Too many requests are nested: a responder asked another, which asked another, and so on.
         public static let recursionLimit = Code(storage: .recursionLimit)
         /// The request was not answered in time.
         public static let timedOut = Code(storage: .timedOut)
@@ -27,7 +27,7 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
     /// One sentence that names every value involved, such as both types of a mismatch.
     public let description: String
 
-    /// Creates an error, for stand-ins and for tests of code that handles it.
+    /// Creates an error, for test doubles and for tests of error handling.
     public init(code: Code, name: String? = nil, description: String) {
         self.init(code, name: name, description)
     }

@@ -1,7 +1,7 @@
 /// Observes the faults of a switchboard, and its posts and deliveries while ``Diagnostics`` are `.trace`.
 ///
-/// Logs, metrics, spans and tools that look into a running program are built on it. By default, each method
-/// only delivers the message or calls the listener.
+/// Logging, metrics, tracing and inspection tools are built on it. By default, each method only delivers the
+/// message or calls the listener.
 ///
 /// ```swift
 /// struct Stopwatch: ChannelInstrument {
@@ -14,20 +14,20 @@
 /// ```
 ///
 /// The methods are called without a lock, on the thread and in the task that posts the message or runs the
-/// listener: they must not block. An instrument may use channels; what it posts synchronously is not passed
-/// to instruments. Several instruments are nested in the order in which they were added.
+/// listener: they must not block. An instrument may use channels; its own synchronous posts are not passed to
+/// instruments. Several instruments are nested in the order in which they were added.
 public protocol ChannelInstrument: Sendable {
-    /// Called when a message is posted.
+    /// Wraps the post of a message.
     /// - Parameter deliver: Delivers the message: when it returns, direct listeners have run, and the message
-    ///   is enqueued for the others. If this method does not call it, the message is delivered afterwards.
-    ///   Call it at most once. Its argument becomes ``DeliveryEvent/context``.
+    ///   is enqueued for the others. Call it at most once; if you do not, the message is delivered
+    ///   afterwards. Its argument becomes ``DeliveryEvent/context``.
     func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void)
 
-    /// Called when a synchronous listener is called.
+    /// Wraps the call of a synchronous listener.
     /// - Parameter call: Calls the listener; otherwise it is called afterwards. Call it at most once.
     func deliver(_ delivery: DeliveryEvent, _ call: () -> Void)
 
-    /// Called when an async listener or a responder is called.
+    /// Wraps the call of an async listener or a responder.
     /// - Parameters:
     ///   - isolation: The isolation on which the listener begins to run.
     ///   - call: Calls the listener; otherwise it is called afterwards. Call it at most once.
@@ -37,7 +37,7 @@ public protocol ChannelInstrument: Sendable {
         _ call: () async -> Void
     ) async
 
-    /// Called for every fault, in addition to the handler of the switchboard or the channel.
+    /// Receives every fault, in addition to the fault handler of the switchboard or channel.
     func report(_ fault: Fault)
 }
 
@@ -69,7 +69,7 @@ public struct PostEvent: Sendable {
     public let messageType: any Any.Type
     /// The type of the object given as `from:`.
     public let senderType: (any Any.Type)?
-    /// The place in the source that posts; nil if it is not known.
+    /// The source location of the post; nil if it is not known.
     public let site: RegistrationSite?
     /// Whether the message was posted in this process or came in over a bridge.
     public let origin: Origin
@@ -94,7 +94,7 @@ public struct PostEvent: Sendable {
 
 /// A call of a listener, as instruments see it.
 public struct DeliveryEvent: Sendable {
-    /// The post that is delivered.
+    /// The post being delivered.
     public let post: PostEvent
     /// How messages reach the listener.
     public let delivery: ListenerSnapshot.Delivery

@@ -8,13 +8,13 @@ public struct ChannelSnapshot: Sendable {
     public let messageType: String
     /// The number of messages posted, if they are counted.
     public let posts: Int?
-    /// The number of messages that nobody heard: without listeners, or with paused or excluded ones only.
+    /// The number of messages that reached nobody: no listeners, or only paused or excluded ones.
     public let unheard: Int?
     /// The number of listeners that ended because their owner was deallocated, if they are counted.
     public let lostOwners: Int?
     /// The time, in nanoseconds, since counting began; nil if nothing is counted.
     public let countedNanoseconds: Int64?
-    /// Those who post, most frequent first, if posts are traced.
+    /// The posters, most frequent first, if posts are traced.
     public let posters: [PosterSnapshot]
     /// The last messages, oldest first, if they are kept.
     public let messages: [MessageSnapshot]

@@ -1,17 +1,17 @@
 /// The outcome of a message posted with ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
 ///
 /// `reached` = `completed` + `failures` + `dropped` + `discarded`, unless the waiting task was cancelled:
-/// then the report holds what had finished by then.
+/// then the report covers the listeners that had finished by then.
 public struct DeliveryReport: Sendable {
     /// How many listeners the message was handed to.
     public internal(set) var reached = 0
-    /// How many of them finished. A sequence has finished once the message is in its buffer.
+    /// How many listeners finished. A sequence finishes once the message is in its buffer.
     public internal(set) var completed = 0
     /// The listeners that threw.
     public internal(set) var failures: [DeliveryFailure] = []
-    /// How many missed it because their buffer was full, or by their ``Overlapping`` policy.
+    /// How many listeners dropped it because their buffer was full, or by their ``Overlapping`` policy.
     public internal(set) var dropped = 0
-    /// How many missed it because they were cancelled, or lost their owner, while it waited.
+    /// How many listeners were cancelled, or lost their owner, while it was queued.
     public internal(set) var discarded = 0
 
     /// Creates a report, for tests of code that reads it.

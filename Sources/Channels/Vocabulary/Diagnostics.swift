@@ -1,4 +1,5 @@
-/// What a switchboard counts and records, besides mailboxes, drops and faults, which it always counts.
+/// Selects what a switchboard counts and records, besides mailboxes, drops and faults, which are always
+/// counted.
 ///
 /// ```swift
 /// board.diagnostics = .counts
@@ -31,8 +32,8 @@ public struct Diagnostics: Equatable, Sendable {
 
     /// Counts nothing, and costs nothing.
     public static let off = Diagnostics(isOn: false)
-    /// Counts posts, posts that nobody heard, calls of listeners without a mailbox, calls that threw, the
-    /// most messages that have waited, and owners that were deallocated.
+    /// Counts posts, posts that reached nobody, calls of listeners without a mailbox, calls that threw, the
+    /// longest queues, and deallocated owners.
     public static let counts = Diagnostics(isOn: true)
     /// Counts like `counts`, calls instruments, and records who posts and how long messages and calls take.
     public static let trace = trace(keeping: 0)
@@ -43,7 +44,7 @@ public struct Diagnostics: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - messages: How many to keep of each channel, 4,096 at most.
-    ///   - types: Types whose values are shown as their type only, also inside a message.
+    ///   - types: Types whose values are replaced by their type name, even inside a message.
     public static func trace(keeping messages: Int, redacting types: [any Any.Type] = []) -> Diagnostics {
         require(messages >= 0, "Diagnostics.trace(keeping: \(messages)): the number must not be negative")
         let redacted = types.map { ObjectIdentifier($0) }

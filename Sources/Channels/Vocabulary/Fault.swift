@@ -1,4 +1,4 @@
-/// A failure that the library survived and reports.
+/// Describes a problem that did not stop the library.
 public struct Fault: Sendable, CustomStringConvertible {
     /// The kind of a fault. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -11,10 +11,10 @@ public struct Fault: Sendable, CustomStringConvertible {
         /// A post or a change of a state was refused: too many of the channel were under way on the thread, too
         /// many changes had led to it, or too little of the thread's stack was left.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// Too many values of a state wait: its listeners are slower than those who set it.
+        /// Too many values of a state are pending: its listeners are slower than its setters.
         public static let stateBacklog = Code(storage: .stateBacklog)
-        /// More than 1,048,576 messages wait in one lane: its listeners are slower than the posters, or posts
-        /// form a loop. Raised again each time the number has doubled.
+        /// More than 1,048,576 messages are queued in one lane: its listeners are slower than the posters, or
+        /// posts form a loop. Raised again at each doubling.
         public static let laneBacklog = Code(storage: .laneBacklog)
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full.
         public static let bufferOverflow = Code(storage: .bufferOverflow)
@@ -22,7 +22,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         public static let listenerThrew = Code(storage: .listenerThrew)
         /// A channel was requested with a ``Reentrancy`` other than its own, which it keeps.
         public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
-        /// A bridge could not carry a message, or its broker failed: see ``Fault/underlyingError``.
+        /// A bridge could not carry a message, or its broker failed; ``Fault/underlyingError`` says why.
         public static let bridgeFailed = Code(storage: .bridgeFailed)
 
         /// The name of the code: `recursionLimit`.
@@ -33,7 +33,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     public let code: Code
     /// The kind of the channel involved.
     public let channelKind: ChannelKind
-    /// The name of the channel. If it has none, its type; ``Posted/channelName`` is nil then.
+    /// The name of the channel, or its type if it has no name.
     public let channelName: String
     /// The place where the listener involved was registered, if there is one.
     public let registrationSite: RegistrationSite?
@@ -42,7 +42,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     // The text is made only when it is read, as for `wording`.
     private let owner: (any Any.Type)?
     private var ownerName: String?
-    /// How often this has happened at this place, this time included.
+    /// How often this has happened at this place, including this time.
     public let count: Int
     /// The error, for ``Code/listenerThrew`` and ``Code/bridgeFailed``.
     public let underlyingError: (any Error)?
@@ -109,6 +109,6 @@ public struct Fault: Sendable, CustomStringConvertible {
     }
 }
 
-/// Handles a fault, on the thread that found it, without a lock. By default, the 1st, 2nd, 4th, 8th … of a
-/// kind and place is written to standard error.
+/// Handles a fault, on the thread that found it, without a lock. By default, the 1st, 2nd, 4th, 8th … fault
+/// of each kind and place is written to standard error.
 public typealias FaultHandler = @Sendable (Fault) -> Void

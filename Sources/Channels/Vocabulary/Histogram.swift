@@ -1,7 +1,8 @@
-/// Durations, counted in 40 classes, each twice as wide as the last. What is read is at most twice too long.
+/// Counts durations in 40 classes, each twice as wide as the last. Percentiles overestimate by at most a
+/// factor of two.
 public struct Histogram: Sendable {
-    /// Number *n* counts durations below 2^*n* nanoseconds and not below half of that. The 40th counts all
-    /// longer ones; zeros at the end are left out.
+    /// `counts[n]` is the number of durations from 2^(*n*-1) up to 2^*n* nanoseconds. The 40th class has all
+    /// longer ones; trailing zeros are omitted.
     public let counts: [Int]
     /// The sum of all durations, in nanoseconds.
     public let totalNanoseconds: Int64
@@ -27,7 +28,8 @@ public struct Histogram: Sendable {
     /// The mean duration; nil if nothing was counted.
     public var mean: Duration? { count == 0 ? nil : .nanoseconds(totalNanoseconds / Int64(count)) }
 
-    /// The duration that a share did not exceed, rounded up to the end of its class; nil without any.
+    /// Returns the duration that a share did not exceed, rounded up to the end of its class; nil if nothing
+    /// was counted.
     /// - Parameter share: From 0 to 1, as in `percentile(0.99)`. Values outside are clamped; NaN traps.
     public func percentile(_ share: Double) -> Duration? {
         require(!share.isNaN, "Histogram.percentile(\(share)): the share must be a number from 0 to 1")

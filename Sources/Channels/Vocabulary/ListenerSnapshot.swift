@@ -14,13 +14,13 @@ public struct ListenerSnapshot: Sendable {
         case async
         /// Read by a sequence.
         case sequence
-        /// By the listener of a pattern.
+        /// Through the listener of a pattern.
         case pattern
         /// As an async function that answers.
         case responder
     }
 
-    /// Increases with each registration on the channel, and so tells its listeners apart.
+    /// Identifies the listener on its channel; increases with each registration.
     public let number: UInt64
     /// The type of the owner; nil if the token owns the listener.
     public let ownerType: String?
@@ -34,13 +34,13 @@ public struct ListenerSnapshot: Sendable {
     public let registrationSite: RegistrationSite
     /// The number of messages handed to it, if counted: it has a mailbox, or diagnostics are on.
     public let delivered: Int?
-    /// The number of messages that wait in its mailbox.
+    /// The number of messages queued in its mailbox.
     public let waiting: Int?
     /// The number of messages dropped because its buffer was full.
     public let dropped: Int?
     /// The number of messages that it missed while it was paused.
     public let missed: Int
-    /// The most messages that have waited in its mailbox while diagnostics were on; nil if they are off.
+    /// The longest its mailbox has been while diagnostics were on; nil if they are off.
     public let mostWaiting: Int?
     /// The number of calls that threw while diagnostics were on; nil if they are off.
     public let failures: Int?

@@ -4,7 +4,7 @@ public struct MessageSnapshot: Sendable {
     public let number: Int
     /// How long ago it was posted, in nanoseconds.
     public let ageNanoseconds: Int64
-    /// The message as text, see ``Diagnostics/trace(keeping:redacting:)``.
+    /// The message as text, kept by ``Diagnostics/trace(keeping:redacting:)``.
     public let text: String
     /// The type of the object given as `from:`; nil without one.
     public let senderType: String?

@@ -1,4 +1,4 @@
-/// What happens to a message that arrives while an asynchronous listener is still busy with another.
+/// Says what happens to a message that arrives while an asynchronous listener is handling another.
 ///
 /// ```swift
 /// typed.listen(self, overlapping: .replace) { me, text in await me.search(text) }
@@ -10,20 +10,20 @@ public struct Overlapping: Equatable, Sendable, CustomStringConvertible {
     /// How many calls may run at a time.
     package let calls: Int
 
-    /// It waits: one call at a time, in the order posted.
+    /// Queues it: one call at a time, in the order posted.
     public static let queue = Overlapping(kind: .queue, calls: 1)
 
-    /// The task of the running call is cancelled, and the newest message is next once that call has ended. What waited
-    /// in between is dropped and counted; a buffering policy has no effect. `postAndWait` reports a replaced call as
-    /// dropped, even if it runs to its end. An error that it throws is no fault.
+    /// Cancels the running call and handles the newest message once that call has returned. Older queued
+    /// messages are dropped and counted; a buffering policy has no effect. `postAndWait` reports a replaced
+    /// call as dropped, even if it completes. An error that it throws raises no fault.
     public static let replace = Overlapping(kind: .replace, calls: 1)
 
-    /// It is dropped and counted; a buffering policy has no effect. Not for a state, which could end with a value other
-    /// than the one stored: that traps.
+    /// Drops and counts it; a buffering policy has no effect. Traps on a state, whose last delivered value
+    /// might not be the one stored.
     public static let ignore = Overlapping(kind: .ignore, calls: 1)
 
-    /// The listener is called with it at once if fewer than `count` calls run; otherwise it waits. Calls start in the
-    /// order posted, and on an actor they begin in that order; without isolation, they may overtake each other.
+    /// Handles up to `count` messages at a time and queues the rest. Calls start in the order posted; on an
+    /// actor they also begin in that order, without isolation they may overtake each other.
     /// - Precondition: `count` is positive.
     public static func concurrent(_ count: Int) -> Overlapping {
         require(count > 0, "Overlapping.concurrent(\(count)): the count must be positive")

@@ -5,8 +5,8 @@
 public struct Posted<Message: Sendable>: Sendable {
     /// The message.
     public let message: Message
-    /// The object given as `from:`. To make it the owner of a listener, cast it to a class or a protocol
-    /// first: Swift 6.3 does not compile an owner of this type.
+    /// The object passed as `from:`. To make it the owner of a listener, cast it to a class or a protocol
+    /// first: Swift 6.3 rejects an owner of this type.
     public let sender: (any AnyObject & Sendable)?
     @usableFromInline let place: PostPlace?
     /// The name of the channel; nil if it has none. For the `posts` of a pattern, the text of the pattern.
@@ -14,14 +14,19 @@ public struct Posted<Message: Sendable>: Sendable {
     /// Whether the message was posted in this process or came in over a bridge.
     @inlinable public var origin: Origin { place?.process.map { .remote($0) } ?? .local }
 
+    /// The identifier, the time and the number of the delivery of a message that came in over a bridge; nil for one that
+    /// was posted in this process, and for states.
+    public var delivery: RemoteDelivery? { place?.delivery }
+
     /// Creates a post, for tests of code that takes one.
     public init(
         _ message: Message,
         sender: (any AnyObject & Sendable)? = nil,
         channelName: String? = nil,
-        origin: Origin = .local
+        origin: Origin = .local,
+        delivery: RemoteDelivery? = nil
     ) {
-        self.init(message, PostContext(sender: sender, place: .at(channelName, origin.process)))
+        self.init(message, PostContext(sender: sender, place: .at(channelName, origin.process, delivery)))
     }
 
     @inlinable

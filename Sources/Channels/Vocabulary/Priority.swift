@@ -1,4 +1,4 @@
-/// A listener's rank on a channel: higher ones are reached first, equal ones in the order of registration.
+/// Ranks a listener on a channel: higher ranks run first, equal ones in the order of registration.
 public struct Priority: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
     /// The rank: any integer.
     public var rawValue: Int
@@ -9,14 +9,14 @@ public struct Priority: Hashable, Comparable, Sendable, ExpressibleByIntegerLite
     /// Creates a priority from a literal, as in `priority: 7`.
     public init(integerLiteral value: Int) { rawValue = value }
 
-    /// After the normal ones: -100.
+    /// Runs after the normal ones: -100.
     public static let low = Priority(-100)
     /// The default: 0.
     public static let normal = Priority(0)
-    /// Before the normal ones: 100.
+    /// Runs before the normal ones: 100.
     public static let high = Priority(100)
 
-    /// Whether the left priority is reached later than the right one.
+    /// Returns whether the left priority runs later than the right one.
     public static func < (left: Priority, right: Priority) -> Bool {
         left.rawValue < right.rawValue
     }

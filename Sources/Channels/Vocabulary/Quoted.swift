@@ -11,7 +11,7 @@ package func quoted(_ text: String) -> String {
     return shown + "'"
 }
 
-/// A number and what it counts: `1 post`, `2 posts`.
+/// Formats a number with its noun: `1 post`, `2 posts`.
 package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
 /// Escapes what would break a line of a log, or do worse.

@@ -1,22 +1,22 @@
-/// How a channel treats a post that one of its listeners makes while it is being called.
+/// Says what a channel does with a post that one of its listeners makes while being called.
 ///
-/// Only direct calls can recurse: a post by an async listener, or from a mailbox, is a new one.
+/// Only direct calls recurse: a post by an async listener, or from a mailbox, starts anew.
 public struct Reentrancy: Equatable, Sendable {
     let isQueued: Bool
     let limit: Int
 
     /// Delivers the inner post at once, depth first; then the outer one continues.
-    /// - Parameter limit: The most posts of the channel on one thread's stack; positive. One more is not
-    ///   delivered, returns 0 and raises ``Fault/Code/recursionLimit``.
+    /// - Parameter limit: The maximum depth of posts of the channel on one thread; positive. A deeper post is
+    ///   not delivered, returns 0 and raises ``Fault/Code/recursionLimit``.
     public static func nested(limit: Int) -> Reentrancy {
         require(limit > 0, "Reentrancy.nested(limit: \(limit)): the limit must be positive")
         return Reentrancy(isQueued: false, limit: limit)
     }
 
-    /// Delivers the inner post after the outer one, to the listeners that are registered then. So all
-    /// listeners see one thread's posts in one order.
-    /// - Parameter limit: The most posts that may follow one from another; positive. A deeper one is not
-    ///   delivered, returns 0 and raises ``Fault/Code/recursionLimit``.
+    /// Delivers the inner post after the outer one, to the listeners registered by then, so that all
+    /// listeners see one thread's posts in the same order.
+    /// - Parameter limit: The maximum length of a chain of posts; positive. A longer one is not delivered,
+    ///   returns 0 and raises ``Fault/Code/recursionLimit``.
     public static func queued(limit: Int) -> Reentrancy {
         require(limit > 0, "Reentrancy.queued(limit: \(limit)): the limit must be positive")
         return Reentrancy(isQueued: true, limit: limit)

@@ -1,4 +1,5 @@
-/// Ends the program unless a condition holds, with a message, which `precondition` drops when optimised.
+/// Ends the program with a message unless a condition holds; optimised builds drop the message of
+/// `precondition`.
 @inline(__always)
 @usableFromInline
 package func require(

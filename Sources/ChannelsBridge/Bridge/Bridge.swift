@@ -18,23 +18,23 @@ internal import Synchronization
 /// ## Behavior
 ///
 /// - A message from another process has the `Posted.origin` `.remote`. It is never sent out again, neither by
-///   this bridge nor by another bridge of the same switchboard. A bridge drops its own messages when they
-///   come back.
+///   this bridge nor by another bridge of the same switchboard. A bridge drops its own messages when the
+///   broker returns them.
 /// - On each route, messages of one poster arrive in order. Order between routes is not guaranteed.
 /// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable
 ///   messages are delivered at least once: a message whose listener threw is delivered again, and duplicates
-///   are dropped by their identifier, among as many as a route may hold.
+///   are filtered by their identifier, among as many messages as a route may hold.
 /// - Every loss is counted and reported: a message that could not be sent, decoded or buffered is counted in
 ///   ``statistics`` and raises a `Fault` of the switchboard; an incoming message that cannot be delivered is
 ///   also a ``DeadLetter``.
 /// - No lock of the library is held while listeners, responders or handlers run.
 /// - Use one bridge per switchboard and broker. Two bridges over the same broker send every message twice,
-///   and each takes the other's messages for remote ones. Bridges over different brokers do not exchange
-///   messages.
+///   and each treats the other's messages as remote. Bridges over different brokers do not exchange messages.
 ///
 /// All methods may be called from any thread.
 public final class Bridge: Sendable {
-    /// What the bridge is doing now: ask for its `value`, or listen to it. See also ``waitUntilReady()``.
+    /// The current status of the bridge. Read its `value`, or listen to it; ``waitUntilReady()`` waits for
+    /// `.running`.
     public let status = StateChannel(BridgeStatus(.created))
 
     /// Events of the connection. Listeners without an isolation run on the transport's thread and must not
@@ -44,7 +44,7 @@ public final class Bridge: Sendable {
     private struct Life {
         var isRunning = false
         var hasRun = false
-        /// Those of the last run, or of the next one if there was none.
+        /// The context of the last run, or of the next one if there was none.
         var context: BridgeContext
         var workers: [any RouteWorker]
     }
@@ -57,7 +57,7 @@ public final class Bridge: Sendable {
     var switchboard: Switchboard { record.switchboard }
     var workers: [any RouteWorker] { life.withLock { $0.workers } }
 
-    /// Creates a bridge. From now on, messages posted on its outgoing routes wait until it runs.
+    /// Creates a bridge. From now on, messages posted on its outgoing routes are queued until it runs.
     ///
     /// - Parameters:
     ///   - name: The role of this process: `kitchen`. Processes whose bridges have the same name share
@@ -113,25 +113,26 @@ public final class Bridge: Sendable {
 
     /// Connects, carries messages until the task is cancelled, and then closes the connection.
     ///
-    /// Without a broker it waits for one: it tries again after ``BridgeConfiguration/backoff``, at least every two
-    /// seconds, and ``status`` has the reason. Each new reason is a fault. Meanwhile, posted messages wait.
+    /// Without a broker it keeps trying after ``BridgeConfiguration/backoff``, at least every two seconds;
+    /// ``status`` has the reason, and each new reason raises a fault. Meanwhile, posted messages are queued.
     ///
     /// In a service of swift-service-lifecycle, use `BridgeService` of `ChannelsObservability`, or
     /// `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
     ///
-    /// When it ends, the bridge stops receiving, sends waiting messages, lets listeners finish with received
-    /// ones, and closes the transport, within ``BridgeConfiguration/closeTimeout``. Then it cancels what is not
-    /// done, and returns when nothing of it is running any more: a responder or a handler of dead letters that
-    /// ignores that its task is cancelled keeps it from returning. Messages that are still waiting then are
-    /// dropped and counted, and later posts are not taken.
+    /// When it ends, the bridge stops receiving, sends queued messages, lets listeners finish with received
+    /// ones, and closes the transport, within ``BridgeConfiguration/closeTimeout``. Then it cancels
+    /// unfinished work and returns once that has ended: a responder or dead-letter handler that ignores
+    /// cancellation keeps it from returning. Messages still queued then are dropped and counted, and later
+    /// posts are not sent.
     ///
-    /// After it has returned or thrown, it may be called again, with the same transport. The counters go on.
+    /// After it has returned or thrown, it may be called again, with the same transport. The counters
+    /// continue.
     ///
-    /// - Throws: What waiting cannot mend at the start: credentials or a certificate that the broker rejects, a
-    ///   subscription that it does not permit. ``BridgeError/Code/unsupported`` if the transport lacks a
-    ///   capability that a route needs. The reason if the connection ends for good.
-    ///   ``BridgeError/Code/closingTimedOut`` if work was left undone at the end; ``statistics`` has the
-    ///   numbers. ``BridgeError/Code/alreadyRunning`` if it is. Cancellation is not an error.
+    /// - Throws: Permanent errors at startup: rejected credentials or certificate, a subscription that is not
+    ///   permitted. ``BridgeError/Code/unsupported`` if the transport lacks a capability that a route needs.
+    ///   The reason if the connection ends for good. ``BridgeError/Code/closingTimedOut`` if work was left
+    ///   undone at the end; ``statistics`` has the numbers. ``BridgeError/Code/alreadyRunning`` if it is
+    ///   already running. Cancellation is not an error.
     public func run() async throws {
         let (context, workers) = try begin()
         var failure: BridgeError?
@@ -156,11 +157,11 @@ public final class Bridge: Sendable {
 
     /// Suspends until the bridge carries messages: the readiness check of a service.
     ///
-    /// It also waits for `run()` to be called for the first time. Before it is called again, the end of the former run
-    /// is thrown.
+    /// It also waits for the first call of `run()`. Between two runs, it throws the reason why the former one
+    /// ended.
     ///
-    /// - Throws: If the bridge has ended, why; ``BridgeError/Code/closed`` if it was cancelled.
-    ///   `CancellationError` if this task is.
+    /// - Throws: The reason if the bridge has ended; ``BridgeError/Code/closed`` if it was cancelled;
+    ///   `CancellationError` if this task is cancelled.
     public func waitUntilReady() async throws {
         let status = await status.next { $0.isReady || $0.phase == .ended }
         guard let status else { throw CancellationError() }
@@ -169,7 +170,7 @@ public final class Bridge: Sendable {
 
     // MARK: Running
 
-    /// Takes what the first run was created with, or creates the same for another one.
+    /// Returns the context and workers of the first run, or creates new ones for another run.
     private func begin() throws -> (BridgeContext, [any RouteWorker]) {
         let (isRunning, hasRun, context, workers) = life.withLock { life in
             defer { (life.isRunning, life.hasRun) = (true, true) }
@@ -179,7 +180,7 @@ public final class Bridge: Sendable {
             throw BridgeError(.alreadyRunning, detail: "the bridge \(quoted(context.name)) is running")
         }
         guard hasRun else { return (context, workers) }
-        // Nothing of them is running. What they sent, and what their listeners dropped, is counted there.
+        // None of them is running any more; their statistics are kept.
         var past = BridgeStatistics()
         for worker in workers { worker.add(to: &past) }
         let renewed = BridgeContext(record, parts)
@@ -192,7 +193,7 @@ public final class Bridge: Sendable {
 
     private func start(_ context: BridgeContext, _ workers: [any RouteWorker]) async throws {
         for worker in workers where !context.transport.capabilities.isSuperset(of: worker.needs) {
-            let detail = "\(type(of: context.transport)) cannot do what a route of the bridge needs"
+            let detail = "\(type(of: context.transport)) lacks a capability that a route of the bridge needs"
             throw BridgeError(.unsupported, detail: detail)
         }
         status.set(BridgeStatus(.connecting))
@@ -209,7 +210,7 @@ public final class Bridge: Sendable {
         }
         for worker in workers { worker.work() }
         context.isReady.open()
-        // What is set from then on is newer than what the broker had.
+        // Values set from then on are newer than the broker's.
         for worker in workers { await worker.caughtUp() }
         // The connection may have been lost meanwhile: that status stays.
         status.update { if $0.phase == .connecting { $0 = BridgeStatus(.running) } }
@@ -242,7 +243,7 @@ public final class Bridge: Sendable {
         case .connected: break
         case .slowConsumer(let pattern, let dropped):
             context.count(\.overflowed, dropped)
-            let detail = "\(dropped) messages came faster than they were handled, and were dropped"
+            let detail = "\(dropped) messages arrived faster than they were handled, and were dropped"
             context.report(BridgeError(.bufferFull, subject: pattern, detail: detail))
         case .disconnected(let reason):
             context.isConnected.store(false, ordering: .relaxed)
@@ -260,10 +261,10 @@ public final class Bridge: Sendable {
             let detail = "the broker has lost its states; those of this process are stored again"
             context.report(BridgeError(.lastValuesLost, detail: detail))
         case .failed(let error):
-            // A message came that the transport cannot read.
+            // The transport received a message that it cannot read.
             if error.code == .invalidEnvelope { context.count(\.refused) }
             context.report(error)
-            // Whoever listens hears each update.
+            // Listeners receive each update.
             guard [.connecting, .reconnecting].contains(status.value.phase) else { break }
             status.update {
                 if [.connecting, .reconnecting].contains($0.phase) { $0 = BridgeStatus($0.phase, reason: error) }
@@ -280,7 +281,7 @@ public final class Bridge: Sendable {
     /// The start has failed, or was cancelled.
     private func giveUp(_ context: BridgeContext, _ workers: [any RouteWorker]) async {
         for worker in workers { worker.abandon() }
-        // What was fetched already is given back: that has to be sent.
+        // Messages already fetched are returned, which has to be sent.
         try? await context.transport.close(within: context.configuration.closeTimeout)
         // Senders that wait for the connection then find the transport closed.
         context.isReady.open()
@@ -288,7 +289,7 @@ public final class Bridge: Sendable {
         for worker in workers { await worker.finish() }
     }
 
-    /// - Returns: What is wrong with the end.
+    /// - Returns: The error of the end, if there is one.
     private func end(_ context: BridgeContext, _ workers: [any RouteWorker]) async -> BridgeError? {
         let began = ContinuousClock.now
         let reason = context.closing.withLock { $0 }
@@ -310,11 +311,11 @@ public final class Bridge: Sendable {
         var failure: (any Error)?
         if await !isDone.wait(atMost: limit, clock: ContinuousClock()) {
             for worker in workers { worker.abandon() }
-            failure = BridgeError(.closingTimedOut, subject: context.name, detail: "not done: \(statistics)")
+            failure = BridgeError(.closingTimedOut, subject: context.name, detail: "unfinished: \(statistics)")
         }
         let rest = max(context.configuration.closeTimeout - began.duration(to: .now), .zero)
         do { try await context.transport.close(within: rest) } catch { failure = failure ?? error }
-        // What is abandoned ends soon, and what waited for the transport has ended.
+        // Abandoned work ends soon; work that waited for the transport has ended.
         await ending.value
         return reason ?? failure.map { BridgeError.from($0, subject: context.name) }
     }

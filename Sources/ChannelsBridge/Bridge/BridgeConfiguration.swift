@@ -1,48 +1,48 @@
 internal import Channels
 
-/// The codec, limits, timeouts and delays of a bridge. Every limit must be positive, and what is to be a name must
-/// be one; otherwise creating the bridge traps.
+/// The codec, limits, timeouts and delays of a bridge. Limits must be positive and names valid; otherwise
+/// `Bridge.init` traps.
 public struct BridgeConfiguration: Sendable {
-    /// How messages are encoded, unless a route has a codec of its own. All processes that exchange messages must use
+    /// Encodes messages, unless a route has a codec of its own. All processes that exchange messages must use
     /// the same codec. JSON by default.
     public var codec: any Codec
-    /// What subjects at the broker begin with, such as the environment or the tenant: with `staging`, the channel
-    /// `shop.sold` has the subject `staging.shop.sold`. Bridges with different prefixes do not hear each other.
-    /// Empty by default. One or more tokens of a channel name.
+    /// The prefix of subjects at the broker, such as the environment or the tenant: with `staging`, the
+    /// channel `shop.sold` has the subject `staging.shop.sold`. Bridges with different prefixes do not
+    /// receive each other's messages. Empty by default. One or more tokens of a channel name.
     public var subjectPrefix: String
-    /// The name under which the broker keeps dead letters of durable messages: with `dead`, those of `shop.sold`
-    /// are published durably on `dead.shop.sold`, behind the ``subjectPrefix``, and a message is terminated only
-    /// when its letter is stored, or can never be: a letter has more headers than its message, and may be too
-    /// large. The broker has to store these subjects. ``DeadLetterBox`` puts them back. Nil by default: dead
-    /// letters are only passed to the handler.
+    /// The name under which the broker keeps dead letters of durable messages: with `dead`, those of
+    /// `shop.sold` are published durably on `dead.shop.sold`, after the ``subjectPrefix``. A message is
+    /// terminated only when its letter is stored, or is too large to be. The broker has to store these
+    /// subjects. ``DeadLetterBox`` republishes them. Nil by default: dead letters are only passed to the
+    /// handler.
     public var deadLetters: String?
-    /// How many messages all routes of the bridge may hold together: one half those that wait to be sent or
-    /// acknowledged, the other half those that wait for listeners, in a buffer of the bridge, or in a lane or mailbox.
-    /// One route may hold a quarter of its half; from three on, all durable incoming routes have equal shares, and what
-    /// is not durable has one more. A message that does not fit is dropped, counted and reported as a fault; durable
-    /// routes fetch no more than their share. 131,072 by default.
+    /// How many messages all routes of the bridge may hold together: half for messages to be sent or
+    /// acknowledged, half for messages queued for listeners, including lanes and mailboxes. One route may
+    /// hold a quarter of its half; from three durable incoming routes on, they have equal shares, and all
+    /// others together one more. A message that does not fit is dropped, counted and reported as a fault;
+    /// durable routes fetch no more than their share. 131,072 by default.
     public var messageLimit: Int
-    /// How many bytes they may have together once they are encoded, with their headers, and with what is remembered of
-    /// duplicates. One half is for each direction, with shares as those of ``messageLimit``. What posted messages take up
-    /// before they are encoded, and what listeners keep, is not known to the bridge. 256 MiB by default.
+    /// The total size of encoded messages, headers and duplicate-detection state that the bridge may hold.
+    /// Half is for each direction; one route may use a quarter of its half. Unencoded messages and listeners'
+    /// own memory do not count. 256 MiB by default.
     public var byteLimit: Int
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024 by
     /// default. With 1, order is preserved even if the broker loses single messages, as a cluster may while it
     /// elects a leader.
     public var unacknowledgedLimit: Int
-    /// How often the listeners of a durable message may fail, in this process, before it becomes a dead letter.
-    /// Only what listeners throw, and the ``listenerTimeout``, count: not deliveries that ended with a shutdown
-    /// or a crash, nor full buffers. 5 by default.
+    /// How often the listeners of a durable message may fail, in this process, before it becomes a dead
+    /// letter. Only errors of listeners and the ``listenerTimeout`` count, not shutdowns, crashes or full
+    /// buffers. 5 by default.
     public var failureLimit: Int
-    /// How often the broker may deliver a durable message before it becomes a dead letter without having been
-    /// delivered to listeners: for a message that ends its process each time. Deliveries that ended with a
-    /// shutdown or a crash count, also of messages that were only waiting in that process: choose a large
-    /// number, such as 100, and keep ``deadLetters``. Nil by default: no limit.
+    /// How often the broker may deliver a durable message before it becomes a dead letter without reaching
+    /// listeners: for a message that crashes its process each time. Shutdowns and crashes count, also for
+    /// messages that were only queued in that process: choose a large number, such as 100, and set
+    /// ``deadLetters``. Nil by default: no limit.
     public var deliveryLimit: Int?
-    /// How long the listeners of a durable message may take together, before that counts as a failure and the
-    /// message is delivered again. A listener that is still running is not stopped. The messages after it wait for
-    /// it, each as long, and that counts as a failure of each of them, though no listener has seen it: choose a
-    /// limit that only a hanging listener exceeds. Nil by default: as long as they like.
+    /// How long the listeners of a durable message may take together before that counts as a failure and the
+    /// message is delivered again. A running listener is not stopped. Messages behind it time out, too,
+    /// without reaching a listener: choose a limit that only a hanging listener exceeds. Nil by default: no
+    /// limit.
     public var listenerTimeout: Duration?
     /// The delays before a failed message is delivered again, and between attempts to publish. From 100
     /// milliseconds to 30 seconds by default.
@@ -51,8 +51,8 @@ public struct BridgeConfiguration: Sendable {
     public var requestTimeout: Duration
     /// How many requests from other processes one route handles concurrently. 64 by default.
     public var concurrentRequestLimit: Int
-    /// How long closing a bridge may take: sending waiting messages, and delivering received ones. Ten seconds by
-    /// default. With zero, nothing is waited for.
+    /// How long closing a bridge may take: sending waiting messages, and delivering received ones. Ten
+    /// seconds by default. Zero does not wait.
     public var closeTimeout: Duration
     /// The clock for the delays before retries.
     public var clock: any Clock<Duration>
@@ -90,14 +90,14 @@ public struct BridgeConfiguration: Sendable {
         self.clock = clock
     }
 
-    /// How many messages one route may hold in one direction, and remember of those it has heard.
+    /// How many messages one route may hold in one direction, and remember of those it has received.
     var routeLimit: Int { max(messageLimit / 8, 1) }
     /// How many bytes they may have together.
     var routeByteLimit: Int { max(byteLimit / 8, 1) }
     /// After how many failed attempts to publish a durable message, or to store a state, a fault is raised, each time.
     static let attemptsPerFault = 8
 
-    /// Traps if a limit or a time is not positive, or what is to be a name is none.
+    /// Traps if a limit or a time is not positive, or a name is not valid.
     func check() {
         let names = [("subjectPrefix", subjectPrefix.isEmpty ? nil : subjectPrefix), ("deadLetters", deadLetters)]
         for case (let property, let name?) in names {

@@ -1,13 +1,13 @@
 extension BridgeContext {
-    /// What an incoming route may hold.
+    /// The limits of an incoming route.
     struct Share {
         let messages: Int
         let bytes: Int
-        /// How many messages its window of duplicates holds, and that of failures.
+        /// How many messages its windows of duplicates and of failures hold.
         let window: Int
     }
 
-    /// That of a route whose messages are not durable, and take up places in the bridge.
+    /// The share of a route that is not durable, whose messages take up places in the bridge.
     var shareOfRoute: Share {
         Share(
             messages: configuration.routeLimit,
@@ -16,8 +16,8 @@ extension BridgeContext {
         )
     }
 
-    /// What a durable route may fetch, and its part of what the bridge may hold, which it keeps. All have equal parts:
-    /// a quarter at most, and so that one part is left for what is not durable.
+    /// The share of a durable route, which it reserves for its lifetime. All have equal parts, a quarter at
+    /// most, so that one part is left for routes that are not durable.
     func shareOfDurableRoute() -> (share: Share, reserved: Charge?) {
         let parts = max(durableRoutes + 1, 4)
         let messages = max(configuration.messageLimit / 2 / parts, 1)

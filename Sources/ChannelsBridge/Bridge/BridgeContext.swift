@@ -1,7 +1,7 @@
 internal import Channels
 internal import Synchronization
 
-/// What the workers of one run of a bridge share.
+/// The state shared by the workers of one run of a bridge.
 ///
 /// `closing` is guarded by its lock; the rest is constant or guards itself.
 final class BridgeContext: Sendable {
@@ -10,18 +10,18 @@ final class BridgeContext: Sendable {
     let durableRoutes: Int
     let transport: any Transport
     let configuration: BridgeConfiguration
-    /// What outgoing, and what incoming, routes may hold together.
+    /// The budgets of all outgoing and of all incoming routes.
     let outgoing: Budget
     let incoming: Budget
     /// Opens when the transport is connected and subscribed: waiting messages may be sent.
     let isReady = Latch()
     /// Whether the connection has not been lost, or is restored.
     let isConnected = Atomic(true)
-    /// Opens when nothing more comes for groups and responders: what was on its way has arrived.
+    /// Opens when groups and responders receive nothing more: messages in flight have arrived.
     let isDrained = Latch()
     /// Opens when the bridge ends, or the connection has ended for good.
     let isEnding = Latch()
-    /// The reason why it has, if it has.
+    /// The reason, if the connection has ended for good.
     let closing = Locked<BridgeError?>(nil)
 
     init(_ record: BridgeRecord, _ parts: [BridgeRoute.Part]) {
@@ -52,7 +52,8 @@ final class BridgeContext: Sendable {
 
     /// Raises a fault.
     ///
-    /// - Parameter channel: The name of the channel; by default what the error names, which may have a prefix.
+    /// - Parameter channel: The name of the channel; by default the subject of the error, which may have a
+    ///   prefix.
     func report(_ error: BridgeError, on channel: String? = nil) {
         switchboard.reportBridgeFault(on: channel ?? error.subject ?? "bridge \(name)", error: error)
     }

@@ -15,7 +15,7 @@ extension BridgeError {
     /// Whether the broker will not take this message, but may take others: nothing is wrong with the connection.
     package func refuses(_ message: TransportMessage) -> Bool {
         if code.concernsTheMessage { return true }
-        // What is refused to the transport itself names another subject.
+        // A refusal of the transport's own requests names another subject.
         return [.permissionDenied, .unsupported, .refused].contains(code)
             && subject ?? message.subject == message.subject
     }
@@ -27,6 +27,6 @@ extension BridgeError.Code {
         [.notConnected, .bufferFull, .notAcknowledged, .timedOut, .transportFailure].contains(self)
     }
 
-    /// Whether a message is refused for what it is, and would be again unless the broker is given other limits.
+    /// Whether the message itself is the reason, so that it would be refused again.
     package var concernsTheMessage: Bool { [.payloadTooLarge, .invalidName, .invalidHeader].contains(self) }
 }

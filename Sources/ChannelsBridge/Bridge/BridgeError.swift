@@ -31,8 +31,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let payloadTooLarge = Code(storage: .payloadTooLarge)
         /// The broker did not acknowledge a durable message in time. It may or may not have stored it.
         public static let notAcknowledged = Code(storage: .notAcknowledged)
-        /// The broker already has a message with the identifier of a durable one that was published for the
-        /// first time: it stored the other one only.
+        /// The broker already has another message with the identifier of a durable message published for the
+        /// first time, and did not store the new one.
         public static let duplicateIdentifier = Code(storage: .duplicateIdentifier)
         /// The broker refused a message, and would refuse it again.
         public static let refused = Code(storage: .refused)
@@ -42,7 +42,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let messagesLost = Code(storage: .messagesLost)
         /// No reply arrived in time. `RequestChannel.ask` throws a `ChannelError` instead.
         public static let timedOut = Code(storage: .timedOut)
-        /// Nobody responds to a request.
+        /// No responder answers a request.
         public static let noResponder = Code(storage: .noResponder)
         /// The responder in the other process threw; ``BridgeError/detail`` describes its error.
         public static let remoteFailure = Code(storage: .remoteFailure)
@@ -56,19 +56,19 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let unencodable = Code(storage: .unencodable)
         /// A message could not be decoded as the type of its channel.
         public static let undecodable = Code(storage: .undecodable)
-        /// A message declares another type than that of its channel.
+        /// A message declares another type than its channel has.
         public static let unknownType = Code(storage: .unknownType)
         /// The listeners of a durable message failed as often as the configuration allows, or the broker delivered it
         /// more often than ``BridgeConfiguration/deliveryLimit``.
         public static let tooManyFailures = Code(storage: .tooManyFailures)
         /// The transport does not support this.
         public static let unsupported = Code(storage: .unsupported)
-        /// Closing took longer than its timeout. What was waiting may be lost.
+        /// Closing took longer than its timeout. Queued messages may be lost.
         public static let closingTimedOut = Code(storage: .closingTimedOut)
         /// The broker stores messages with other settings than the code declares, and keeps its own.
         public static let settingsDiffer = Code(storage: .settingsDiffer)
-        /// The broker or its client library failed in another way; see ``BridgeError/underlyingError`` and
-        /// ``BridgeError/detail``.
+        /// The broker or its client library failed in another way; ``BridgeError/underlyingError`` and
+        /// ``BridgeError/detail`` say how.
         public static let transportFailure = Code(storage: .transportFailure)
 
         /// The name of the code: `notConnected`.

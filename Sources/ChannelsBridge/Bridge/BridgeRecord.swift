@@ -1,6 +1,6 @@
 internal import Channels
 
-/// What a bridge is created with, and what it keeps through all its runs.
+/// The parameters of a bridge, and the state that it keeps through all its runs.
 struct BridgeRecord: Sendable {
     let name: String
     let switchboard: Switchboard

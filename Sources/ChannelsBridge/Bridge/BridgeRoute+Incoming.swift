@@ -3,7 +3,7 @@ internal import Channels
 extension BridgeRoute {
     /// How a route encodes, and how an incoming one subscribes.
     struct Options: Sendable {
-        /// Nil: that of the bridge.
+        /// Nil: the codec of the bridge.
         var codec: (any Codec)?
         var group: ExactText?
         var start: ReplayStart?
@@ -11,17 +11,17 @@ extension BridgeRoute {
         var undecodableRetries = 2
     }
 
-    /// Shares the messages of the incoming route with the other processes that have it in the same group: each
-    /// message goes to one of them.
+    /// Shares the messages of an incoming route among the processes of a group: each message goes to one of
+    /// them.
     ///
     /// ```swift
     /// let routes: [BridgeRoute] = [.incoming(.sold).inGroup("bookkeepers")]
     /// ```
     ///
-    /// A durable route is in the group with the name of its bridge, unless this gives it another one. Messages
-    /// that are not durable go to every process without a group, and to one of each group. Which one, the broker
-    /// decides; order is kept only among the messages that one process gets. A process that gets its own message
-    /// drops it: do not send and share one name in the same process.
+    /// A durable route belongs to the group named like its bridge, unless this gives it another one. Messages
+    /// that are not durable go to every process without a group, and to one member of each group, chosen by
+    /// the broker; order holds only among the messages of one process. A process drops its own messages, so
+    /// do not send and share one name in the same process.
     ///
     /// - Precondition: The route receives messages, and the name is not empty.
     public func inGroup(_ name: String) -> BridgeRoute {
@@ -29,8 +29,8 @@ extension BridgeRoute {
         return incoming { $0.group = ExactText(name) }
     }
 
-    /// Where the durable name of the route begins when it subscribes for the first time. Without this modifier, that is
-    /// ``ReplayStart/stored``: `.replaying(from: .new)` leaves out what was published before.
+    /// Sets where the durable name of the route starts when it subscribes for the first time. The default is
+    /// ``ReplayStart/stored``; `.replaying(from: .new)` skips messages published before.
     ///
     /// - Precondition: The route receives durable messages.
     public func replaying(from start: ReplayStart) -> BridgeRoute {
@@ -40,10 +40,10 @@ extension BridgeRoute {
     /// Returns durable messages that cannot be decoded to the broker, up to this many times. A route without this
     /// modifier does so twice.
     ///
-    /// They come again after the delays of ``BridgeConfiguration/backoff``, behind messages that can be decoded, and
-    /// another process of the name may be given them, which is newer. Only then is a message a dead letter, which is
-    /// kept if the bridge has ``BridgeConfiguration/deadLetters``, and dropped otherwise. With 0, that happens at once.
-    /// The broker's count of deliveries is what counts, so all processes of the name together try that often.
+    /// They are redelivered after the delays of ``BridgeConfiguration/backoff``, behind messages that can be
+    /// decoded, so that a newer process with the same durable name can decode them. Then they become dead
+    /// letters, kept if the bridge has ``BridgeConfiguration/deadLetters``, and dropped otherwise; with 0, at
+    /// once. The broker counts deliveries, so the limit is for all processes of the name together.
     ///
     /// A message whose envelope is not valid is a dead letter at once, as are messages that are not durable.
     ///

@@ -3,10 +3,10 @@ public import Channels
 extension BridgeRoute {
     /// Publishes the messages that are posted on a name in this process.
     ///
-    /// Messages posted before the bridge is connected wait, up to ``BridgeConfiguration/messageLimit``. Durable
-    /// ones are published in order, several before the first is acknowledged, until they are.
-    /// `postAndWait` also waits for publishing: when it returns, a durable message has been acknowledged by
-    /// the broker, or the report has the error.
+    /// Messages posted before the bridge is connected are queued, up to ``BridgeConfiguration/messageLimit``.
+    /// Durable messages are published in order, several before the first is acknowledged, and repeated until
+    /// they are acknowledged. `postAndWait` waits for publishing, too: when it returns, the broker has
+    /// acknowledged a durable message, or the report has the error.
     ///
     /// - Parameters:
     ///   - name: The name.
@@ -21,7 +21,7 @@ extension BridgeRoute {
         outgoing(pattern(name), Message.self, durable, type) { $0.channel(name) }
     }
 
-    /// Publishes the messages that are posted in this process on the names that match a pattern. See
+    /// Publishes the messages posted in this process on names that match a pattern, like
     /// ``outgoing(_:durable:type:)``.
     ///
     /// A message of another type on such a name is not sent: it is counted as failed and reported as a fault.
@@ -47,8 +47,8 @@ extension BridgeRoute {
     ///   - name: The name.
     ///   - durable: Whether to receive durable messages, including those published while this process was
     ///     disconnected. Processes whose bridges have the same name form a queue group: each message goes to
-    ///     one of them. ``inGroup(_:)`` gives the group another name. When it subscribes for the first time, it
-    ///     begins with what the broker has stored, or where ``replaying(from:)`` says.
+    ///     one of them. ``inGroup(_:)`` gives the group another name. A new durable name starts with what the
+    ///     broker has stored, unless ``replaying(from:)`` says otherwise.
     ///   - type: The name of the type in the envelope; by default the name of `Message`.
     public static func incoming<Message: Decodable & Sendable>(
         _ name: ChannelName<Message>,
@@ -58,8 +58,8 @@ extension BridgeRoute {
         incoming(matching: pattern(name), of: Message.self, durable: durable, type: type)
     }
 
-    /// Subscribes to the names that match a pattern and posts the messages of other processes in this one.
-    /// See ``incoming(_:durable:type:)``.
+    /// Subscribes to names that match a pattern, and posts the messages of other processes in this one, like
+    /// ``incoming(_:durable:type:)``.
     public static func incoming<Message: Decodable & Sendable>(
         matching pattern: ChannelPattern,
         of message: Message.Type,
@@ -72,10 +72,11 @@ extension BridgeRoute {
                 let message = try arrival.decode(Message.self, format)
                 // The subject of a transport message is a valid name.
                 let name = try ChannelName<Message>(validating: arrival.subject)
-                let origin = arrival.origin
+                let (origin, delivery) = (arrival.origin, arrival.delivery)
                 return { onEnd in
                     do {
-                        return try await context.switchboard.deliver(message, to: name, from: origin, onEnd: onEnd)
+                        let board = context.switchboard
+                        return try await board.deliver(message, to: name, from: origin, delivery, onEnd: onEnd)
                     } catch let error as ChannelError {
                         throw BridgeError(.unknownType, subject: name.text, underlyingError: error)
                     }
@@ -86,8 +87,8 @@ extension BridgeRoute {
 
     /// Publishes and subscribes: ``outgoing(_:durable:type:)`` and ``incoming(_:durable:type:)``.
     ///
-    /// With `durable`, give each process its own bridge name: processes of one name share the messages, and
-    /// one that receives its own message does not forward it to the others.
+    /// With `durable`, give each process its own bridge name: processes with one name share the messages, and
+    /// a process that receives its own message drops it.
     public static func both<Message: Codable & Sendable>(
         _ name: ChannelName<Message>,
         durable: Bool = false,
@@ -96,7 +97,7 @@ extension BridgeRoute {
         outgoing(name, durable: durable, type: type) + incoming(name, durable: durable, type: type)
     }
 
-    /// Publishes and subscribes, for the names that match a pattern. See ``both(_:durable:type:)``.
+    /// Publishes and subscribes for names that match a pattern, like ``both(_:durable:type:)``.
     public static func both<Message: Codable & Sendable>(
         matching pattern: ChannelPattern,
         of message: Message.Type,
@@ -118,7 +119,7 @@ extension BridgeRoute {
             let format = context.format(typeName ?? "\(Message.self)", options)
             let packaging = Packaging(context, format) { message, subject in
                 guard let message = message as? Message else {
-                    let detail = "a \(Swift.type(of: message)) was posted, the route is for \(Message.self)"
+                    let detail = "a \(Swift.type(of: message)) was posted, but the route is for \(Message.self)"
                     throw BridgeError(.unencodable, subject: subject, detail: detail)
                 }
                 return try format.encode(message, for: subject)

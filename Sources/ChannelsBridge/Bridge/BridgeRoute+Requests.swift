@@ -1,31 +1,48 @@
 public import Channels
 
 extension BridgeRoute {
-    /// Forwards requests on a name to other processes if nobody in this one responds.
+    /// Forwards requests on a name to other processes if this one has no responder.
     ///
-    /// `RequestChannel.ask` throws a `ChannelError` with the code `noResponder` if nobody responds in any
-    /// process, and with the code `timedOut` if no reply arrives within
-    /// ``BridgeConfiguration/requestTimeout``, as where the responder is in this process; a ``BridgeError`` if
-    /// the remote responder threw, or there is no connection. The route counts as a responder of the lowest
-    /// priority.
-    public static func asking<Request: Codable & Sendable, Response: Codable & Sendable>(
-        _ name: RequestName<Request, Response>
+    /// `RequestChannel.ask` throws a `ChannelError` with the code `noResponder` if no process responds, and
+    /// with the code `timedOut` if no reply arrives within ``BridgeConfiguration/requestTimeout``; a
+    /// ``BridgeError`` if the remote responder threw, or there is no connection. The route counts as a
+    /// responder of the lowest priority.
+    ///
+    /// - Parameter errors: A type of error that arrives as itself if the remote responder throws it, and the
+    ///   route ``answering(_:errors:)`` there declares it, too. An enum can stand for several. Any other error arrives as
+    ///   a ``BridgeError`` with the code ``BridgeError/Code/remoteFailure`` and its description.
+    public static func asking<
+        Request: Codable & Sendable,
+        Response: Codable & Sendable,
+        Failure: Error & Codable
+    >(
+        _ name: RequestName<Request, Response>,
+        errors: Failure.Type = Never.self
     ) -> BridgeRoute {
         BridgeRoute(.other) { context, _, options in
-            AskingWorker(name, format: context.format("\(Request.self)", options), context: context)
+            AskingWorker<_, _, Failure>(name, format: context.format("\(Request.self)", options), context: context)
         }
     }
 
     /// Answers requests from other processes on a name with the responders of this one.
     ///
     /// Declare it only in processes that register a responder: each request goes to one of the processes with
-    /// this route, and that one answers that there is no responder if it has none. If a responder throws, the
-    /// description of its error is sent to the process that asked.
-    public static func answering<Request: Codable & Sendable, Response: Codable & Sendable>(
-        _ name: RequestName<Request, Response>
+    /// this route, even to one that has no responder. If a responder throws, the description of its error is
+    /// sent to the asking process.
+    ///
+    /// - Parameter errors: A type of error that is sent with its values, encoded as responses are, so that a process whose
+    ///   route ``asking(_:errors:)`` declares it throws the same error. Types are told apart by their names
+    ///   without the module.
+    public static func answering<
+        Request: Codable & Sendable,
+        Response: Codable & Sendable,
+        Failure: Error & Codable
+    >(
+        _ name: RequestName<Request, Response>,
+        errors: Failure.Type = Never.self
     ) -> BridgeRoute {
         BridgeRoute(.other) { context, _, options in
-            AnsweringWorker(name, format: context.format("\(Request.self)", options), context: context)
+            AnsweringWorker<_, _, Failure>(name, format: context.format("\(Request.self)", options), context: context)
         }
     }
 }

@@ -23,7 +23,7 @@ extension BridgeRoute {
     }
 
     /// Stores the values of a named state at the broker, beginning with the current one. Values stored by
-    /// others are ignored. See ``both(state:initial:type:)``.
+    /// other processes are ignored.
     public static func outgoing<State: Codable & Sendable>(
         state name: StateName<State>,
         initial: State,
@@ -32,8 +32,8 @@ extension BridgeRoute {
         state(name, initial, type, sends: true, receives: false)
     }
 
-    /// Sets a named state to the values that others store at the broker, beginning with the current one.
-    /// Values set in this process are not stored. See ``both(state:initial:type:)``.
+    /// Sets a named state to the values that other processes store at the broker, beginning with the current
+    /// one. Values set in this process are not stored.
     public static func incoming<State: Codable & Sendable>(
         state name: StateName<State>,
         initial: State,

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// A name that a bridge carries, and in which direction.
+/// Names a channel that a bridge carries, and in which direction.
 ///
 /// ```swift
 /// let routes: [BridgeRoute] = [
@@ -12,14 +12,13 @@ internal import Channels
 /// ```
 ///
 /// In each direction, the first route that matches a name carries it: a message is sent once and delivered
-/// once, however many routes of a bridge match. Durable routes take precedence over others, so that a message
-/// is never left to a route that may lose it. Each durable name gets every message, so two routes with different groups
-/// both deliver it. Both sides must declare the same type and the same durability
-/// for a name.
+/// once, however many routes of a bridge match. If a durable and a non-durable route match, the durable one
+/// carries the message. Each durable name receives every message, so two durable routes with different groups
+/// both deliver it. Both sides must declare the same type and the same durability for a name.
 ///
-/// Messages carry the name of their type without the module, `Order`. A message that declares another type, which
-/// is neither that nor the name of the channel, is not delivered: it counts as one that cannot be decoded. If a type
-/// has different names in two processes, set `type:` in both.
+/// Messages carry the name of their type without the module, `Order`. A message that declares another type
+/// (neither that nor the name of the channel) is treated like one that cannot be decoded. If a type has
+/// different names in two processes, set `type:` in both.
 public struct BridgeRoute: Sendable {
     enum Kind { case outgoing, incoming, other }
 
@@ -54,11 +53,11 @@ public struct BridgeRoute: Sendable {
         parts = [Part(kind: kind, pattern: pattern, isDurable: isDurable, makeWorker: makeWorker)]
     }
 
-    /// Encodes and decodes the messages of the route with a codec of its own, instead of that of the bridge:
+    /// Encodes and decodes the messages of the route with a codec of its own instead of the bridge's:
     /// `.both(.position).encoded(with: BinaryCodec())`.
     ///
-    /// All processes that have a name must encode it in the same way: a message that declares another content type is
-    /// not decoded.
+    /// All processes must encode a name in the same way: a message that declares another content type is not
+    /// decoded.
     public func encoded(with codec: any Codec) -> BridgeRoute {
         changing { $0.options.codec = codec }
     }

@@ -1,6 +1,6 @@
 /// The counters of a bridge.
 ///
-/// Every message taken by an outgoing route is counted in exactly one of `sent`, `failed`, `dropped` and
+/// Every message accepted by an outgoing route is counted in exactly one of `sent`, `failed`, `dropped` and
 /// `waitingToSend`. Every message that the transport delivered to an incoming route is counted in exactly one
 /// of `received`, `echoes`, `duplicates`, `refused`, `retried`, `overflowed`, `unfinished` and
 /// `waitingToDeliver`, unless an earlier route matches it. State values that are replaced before they are
@@ -11,16 +11,17 @@ public struct BridgeStatistics: Hashable, Sendable {
     public var sent = 0
     /// Messages and states that could not be encoded or sent.
     public var failed = 0
-    /// Messages not sent because the outgoing buffer was full, or because they were still waiting when the
+    /// Messages not sent because the outgoing buffer was full, or because they were still queued when the
     /// bridge ended.
     public var dropped = 0
     /// Messages and states delivered to the switchboard; durable messages: after every listener has finished.
     public var received = 0
     /// Messages of this bridge itself that came back from the broker.
     public var echoes = 0
-    /// Durable messages that had already been delivered, or that were put back for listeners of another name.
+    /// Durable messages that had already been delivered, or that were put back for another durable name.
     public var duplicates = 0
-    /// Messages that can never be delivered: see ``DeadLetter``; and those that the transport could not read.
+    /// Messages that can never be delivered (``DeadLetter``), including those that the transport could not
+    /// read.
     public var refused = 0
     /// Durable messages returned to the broker for another delivery, because a listener threw or took too long,
     /// its mailbox was full, or the message could not be decoded yet.
@@ -34,9 +35,9 @@ public struct BridgeStatistics: Hashable, Sendable {
     public var asked = 0
     /// Requests from other processes answered here, with a response or an error.
     public var answered = 0
-    /// Messages waiting to be sent.
+    /// Messages queued to be sent.
     public var waitingToSend = 0
-    /// Received messages waiting for their listeners.
+    /// Received messages queued for their listeners.
     public var waitingToDeliver = 0
 
     /// Creates statistics in which every counter is zero.

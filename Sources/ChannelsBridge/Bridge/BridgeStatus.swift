@@ -1,4 +1,4 @@
-/// What a bridge is doing, and why it carries no messages if it does not.
+/// Says what a bridge is doing, and why it is not ready.
 ///
 /// ```swift
 /// let watching = bridge.status.listen { status in print(status) }
@@ -6,16 +6,16 @@
 public struct BridgeStatus: Sendable, CustomStringConvertible {
     /// What a bridge is doing.
     public enum Phase: Hashable, Sendable {
-        /// It has not been run yet. Posted messages wait.
+        /// It has not been run yet. Posted messages are queued.
         case created
-        /// It waits for its broker, connects, or subscribes. Posted messages wait.
+        /// It waits for its broker, connects, or subscribes. Posted messages are queued.
         case connecting
         /// It is connected and subscribed.
         case running
-        /// The connection is lost, and the transport is restoring it. Posted messages wait, up to the limits of
-        /// the bridge and of the transport.
+        /// The connection is lost, and the transport is restoring it. Posted messages are queued, up to the
+        /// limits of the bridge and of the transport.
         case reconnecting
-        /// It receives nothing more, and sends what is waiting.
+        /// It has stopped receiving, and sends queued messages.
         case ending
         /// It has ended, and may be run again. Posted messages are not sent.
         case ended
@@ -23,8 +23,8 @@ public struct BridgeStatus: Sendable, CustomStringConvertible {
 
     /// What it is doing.
     public let phase: Phase
-    /// Why it is doing that, if something failed: why the last attempt to connect failed, why the connection was
-    /// lost, or what `run()` threw.
+    /// The reason, if something failed: why the last attempt to connect failed, why the connection was lost,
+    /// or what `run()` threw.
     public let reason: BridgeError?
 
     /// Creates a status, for tests of code that listens to one.

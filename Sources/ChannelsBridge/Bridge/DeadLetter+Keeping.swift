@@ -8,7 +8,7 @@ package enum DeadLetterHeader {
     package static let name = "dead-letter-name"
     /// Why it is one.
     static let reason = "dead-letter-reason"
-    /// The identifier of the message. Each letter has one of its own.
+    /// The identifier of the message; the letter has another one.
     static let id = "dead-letter-id"
 }
 

@@ -1,9 +1,9 @@
-internal import Channels
+public import Channels
 
-/// An incoming message that cannot be delivered: it cannot be decoded, it is of another type than the
-/// channel, its listeners failed as often as the configuration allows, or the broker delivered it too often.
+/// An incoming message that cannot be delivered: it cannot be decoded, has another type than the channel, its
+/// listeners failed too often, or the broker delivered it too often.
 public struct DeadLetter: Sendable {
-    /// The message as it was received.
+    /// The received message.
     public let message: TransportMessage
     /// Why it cannot be delivered.
     public let error: BridgeError
@@ -15,6 +15,17 @@ public struct DeadLetter: Sendable {
         self.message = message
         self.error = error
         self.deliveryCount = deliveryCount
+    }
+}
+
+extension DeadLetter {
+    /// What identifies the message, and when it was posted; nil if its attributes cannot be read.
+    public var delivery: RemoteDelivery? {
+        guard
+            let arrival = try? Arrival(headers: message.headers, body: message.body, subject: message.subject)
+        else { return nil }
+        let inbound = InboundMessage(message, deliveryCount: deliveryCount) { _ in }
+        return inbound.delivery(of: arrival.envelope)
     }
 }
 

@@ -1,7 +1,7 @@
 internal import Channels
 
-/// The dead letters that a broker keeps because of ``BridgeConfiguration/deadLetters``, to be put back when what
-/// was wrong has been mended.
+/// Republishes the dead letters that a broker keeps because of ``BridgeConfiguration/deadLetters``, once the
+/// cause is fixed.
 ///
 /// ```swift
 /// let box = DeadLetterBox("dead")
@@ -18,45 +18,45 @@ public struct DeadLetterBox: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name in ``BridgeConfiguration/deadLetters``.
-    ///   - configuration: That of the bridges, for ``BridgeConfiguration/subjectPrefix`` and
+    ///   - configuration: The configuration of the bridges, for ``BridgeConfiguration/subjectPrefix`` and
     ///     ``BridgeConfiguration/clock``.
     public init(_ name: String, configuration: BridgeConfiguration = BridgeConfiguration()) {
         prefix = configuration.subject(of: name)
         self.configuration = configuration
     }
 
-    /// Publishes each letter again on the subject that it came from, for the durable name whose listeners had
-    /// failed: bridges of other names acknowledge it without delivering it, and clients that are no bridges
-    /// receive it again.
+    /// Republishes each letter on its original subject, for the durable name whose listeners had failed:
+    /// bridges of other names acknowledge it without delivering it, and clients that are not bridges receive
+    /// it again.
     ///
-    /// A letter is put back once: the box is a durable name itself, `dead-letters`. Where the letters are stored
-    /// without a limit, they stay there all the same. Do not put letters back twice at the same time.
+    /// A letter is put back once: the box is itself a durable name, `dead-letters`. Letters stored without a
+    /// limit stay stored. Do not put letters back twice at the same time.
     ///
-    /// The name comes from the letter's own subject, whatever its headers say: who may publish a letter of a name
-    /// can have a message published on that name, and on no other one. Names that begin with `$` belong to the
-    /// broker, and nothing is published on them.
+    /// The name comes from the letter's own subject, whatever its headers say, so a client that may publish
+    /// letters of a name cannot have a message published on another name. Nothing is published on names that
+    /// begin with `$`, which belong to the broker.
     ///
-    /// A letter that cannot be put back stays in the box, and the others are put back all the same. As it stays
-    /// unsettled meanwhile, the broker delivers no more letters when there are as many of them as may be: over
+    /// A letter that cannot be put back stays in the box, and the others are still put back. It stays
+    /// unsettled meanwhile, so the broker stops delivering letters when its limit of those is reached: over
     /// NATS, 256. An error of the connection, or a broker that does not answer in time, ends the call.
     ///
     /// - Parameters:
     ///   - transport: A transport that is not connected. It is closed at the end.
     ///   - limit: How many to put back.
-    ///   - quiet: When no letter has come for this long, there is none left. Zero or less throws
+    ///   - quiet: When no letter has arrived for this long, the box counts as empty. Zero or less throws
     ///     ``BridgeError/Code/timedOut`` at once.
-    /// - Returns: How many were put back. What a call that was killed had is not among them before the broker's
-    ///   acknowledgement wait is over, over NATS 8 seconds: call it once more then.
-    /// - Throws: The first error, when nothing is left to do: the transport's, or
-    ///   ``BridgeError/Code/invalidName`` for a letter of a name that belongs to the broker. Letters that were
-    ///   not acknowledged stay in the box; one may be put back although it does.
+    /// - Returns: How many were put back. If an earlier call was killed, its letters become available again
+    ///   after the broker's acknowledgement wait (8 seconds over NATS).
+    /// - Throws: The first error, once the rest is done: the transport's, or ``BridgeError/Code/invalidName``
+    ///   for a letter of a name that belongs to the broker. Unacknowledged letters stay in the box, although
+    ///   one may have been put back.
     public func putBack(
         over transport: any Transport,
         atMost limit: Int = .max,
         quiet: Duration = .seconds(2)
     ) async throws -> Int {
         guard quiet > .zero else {
-            throw BridgeError(.timedOut, subject: prefix, detail: "no letter comes within \(quiet)")
+            throw BridgeError(.timedOut, subject: prefix, detail: "no letter arrives within \(quiet)")
         }
         try await transport.connect { _ in }
         let result: Result<Int, any Error>
@@ -105,8 +105,8 @@ public struct DeadLetterBox: Sendable {
 
     /// Where a letter came from.
     ///
-    /// Whoever may publish a letter may write anything into its header. It is believed only where the box cannot
-    /// know the prefix of the subjects, because its own name begins with it.
+    /// A client that may publish letters may write anything into this header. It is trusted only where the
+    /// box cannot know the prefix of the subjects, because its own name begins with it.
     private func subject(of letter: TransportMessage) -> String {
         let name = String(decoding: letter.subject.utf8.dropFirst(prefix.utf8.count + 1), as: UTF8.self)
         guard configuration.subjectPrefix.isEmpty else { return configuration.subject(of: name) }
@@ -116,10 +116,10 @@ public struct DeadLetterBox: Sendable {
         return dots.map { prefix[...$0] + name }.first { $0.hasBytes(of: claimed) } ?? name
     }
 
-    /// The message to publish again, with an identifier of its own.
+    /// The message to publish again, with a new identifier.
     ///
-    /// It is the same each time, so that the stream drops what is put back twice because this process was ended in
-    /// between. Nobody can choose it for the letter of somebody else: it has the number of the letter in its stream.
+    /// It is the same each time, so that the stream drops a repeat after this process was ended in between.
+    /// Other clients cannot choose it, because it contains the number of the letter in its stream.
     private func message(of inbound: InboundMessage) throws -> TransportMessage {
         let letter = inbound.message
         let subject = subject(of: letter)
@@ -138,7 +138,7 @@ public struct DeadLetterBox: Sendable {
 }
 
 extension BridgeError.Code {
-    /// Whether it says something of the connection or the broker, and not of one message.
+    /// Whether the error concerns the connection or the broker, not one message.
     fileprivate var concernsEveryMessage: Bool {
         [.notConnected, .closed, .notAcknowledged, .timedOut].contains(self)
     }

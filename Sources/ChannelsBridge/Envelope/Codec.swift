@@ -1,9 +1,9 @@
 /// Encodes messages to bytes and decodes bytes to messages.
 ///
-/// Its methods are called by any task, concurrently. Errors that they throw are reported as
+/// Its methods are called concurrently from any task. Their errors are reported as
 /// ``BridgeError/Code/unencodable`` or ``BridgeError/Code/undecodable``. All processes that exchange messages
-/// on a name must use the same codec: a message that declares another ``contentType`` is not decoded. The media
-/// types of JSON count as one.
+/// on a name must use the same codec: a message that declares another ``contentType`` is not decoded. All
+/// media types of JSON count as the same.
 public protocol Codec: Sendable {
     /// The media type of the bytes: `application/json`.
     var contentType: String { get }

@@ -96,7 +96,8 @@ package struct EventEnvelope: Hashable, Decodable, Sendable {
         }
     }
 
-    /// What is missing of the attributes that tell events apart. The type may be: it is that of the channel then.
+    /// The missing attribute, of those that identify an event. The type may be missing: then it is the
+    /// channel's.
     var missingAttribute: String? {
         [("id", id), ("source", source)].first { ($0.1 ?? "").isEmpty }?.0
     }

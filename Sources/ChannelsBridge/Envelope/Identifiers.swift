@@ -1,5 +1,5 @@
-/// 128 random bits, as 32 hexadecimal digits. A broker drops a message whose identifier it knows, so whoever can guess
-/// one can suppress the message.
+/// 128 random bits, as 32 hexadecimal digits. A broker drops a message whose identifier it knows, so a peer
+/// that can guess one can suppress the message.
 package func randomIdentifier() -> String {
     var generator = SystemRandomNumberGenerator()
     let words = (generator.next(), generator.next())

@@ -19,7 +19,7 @@ struct MediaType: Hashable, Sendable {
 }
 
 extension Codec {
-    /// Whether this is the media type of what the codec encodes; all those of JSON are the same.
+    /// Whether the codec's media type reads this one; all media types of JSON are equal.
     func reads(_ other: MediaType) -> Bool {
         let own = MediaType(contentType)
         return own == other || own.isJSON && other.isJSON

@@ -12,7 +12,7 @@ internal import Foundation
 /// See [JSON event format](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md).
 package enum StructuredEvent {
     private static let contentType = "application/cloudevents+json"
-    /// Of a message whose event does not declare another one.
+    /// The content type of a message whose event declares none.
     static let defaultContentType = "application/json"
 
     /// Whether headers declare the structured mode.
@@ -42,7 +42,7 @@ package enum StructuredEvent {
 
     /// Decodes the message in a JSON object with a codec, which reads the content type of the event.
     ///
-    /// - Throws: What the codec throws, and an error of decoding if there is no message.
+    /// - Throws: The error of the codec, or a decoding error if there is no message.
     static func decode<Message: Decodable>(
         _ type: Message.Type,
         from bytes: [UInt8],

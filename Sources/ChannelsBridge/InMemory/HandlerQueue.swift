@@ -24,7 +24,7 @@ package final class HandlerQueue<Item: Sendable>: Sendable {
         state.withLock { if !$0.isClosed { $0.items.append(item) } }
     }
 
-    /// Calls the handler for every item, unless another thread is already doing so: that one takes them over.
+    /// Calls the handler for every item, unless another thread is doing so and takes them over.
     package func deliver() {
         var isMine = state.withLock { state in
             guard !state.isDelivering else { return false }

@@ -2,9 +2,9 @@ internal import Channels
 
 /// A message broker inside the process, shared by several ``InMemoryTransport``s.
 ///
-/// It needs no server and stores nothing beyond its own lifetime. Otherwise it does what a broker does:
-/// patterns, durable messages with acknowledgement and redelivery, requests, last values. Use it for tests,
-/// for several switchboards in one process, and until there is a second process.
+/// It needs no server and stores nothing beyond its own lifetime. It supports patterns, durable messages with
+/// acknowledgement and redelivery, requests and last values. Use it for tests, for several switchboards in
+/// one process, and until there is a second process.
 ///
 /// ## Behavior
 ///
@@ -29,7 +29,7 @@ public final class InMemoryBroker: Sendable {
         public var bodySize: Int
         /// How many messages are stored for one durable name and pattern.
         public var keptMessages: Int
-        /// How many messages may wait in a transport whose connection is broken.
+        /// How many messages a transport queues while its connection is broken.
         public var unsentMessages: Int
         /// How many durable messages are stored for durable names that subscribe later: the last ones. 1,024 by
         /// default. With 0, such a name begins with the next message, and transports do not have

@@ -1,7 +1,7 @@
 internal import Channels
 
-/// The state of an in-memory broker. Its transitions enqueue messages in queues, which are to be delivered once the
-/// lock is released: see ``takeReached()``.
+/// The state of an in-memory broker. Its transitions enqueue messages in queues, which ``takeReached()``
+/// returns for delivery once the lock is released.
 struct InMemoryBrokerState {
     private struct Subscription {
         let connection: InMemoryConnection
@@ -103,7 +103,7 @@ struct InMemoryBrokerState {
         for subject in responders.keys { responders[subject]?.removeAll { $0.connection === connection } }
     }
 
-    /// The connection is no longer broken: what was published meanwhile is sent, and what it has missed delivered.
+    /// The connection is restored: messages published meanwhile are sent, missed ones delivered.
     mutating func restore(_ connection: InMemoryConnection) {
         guard case .broken(let since) = connection.phase else { return }
         connection.phase = .connected

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// A transport to an ``InMemoryBroker``, for several switchboards in one process. It needs no server.
+/// Connects a bridge to an ``InMemoryBroker``, for several switchboards in one process. It needs no server.
 ///
 /// ```swift
 /// let broker = InMemoryBroker()
@@ -64,7 +64,7 @@ public final class InMemoryTransport: Transport {
         for request in requests { request.finish(.failure(BridgeError(.notConnected))) }
     }
 
-    /// Restores the connection and its subscriptions, and sends what was published meanwhile.
+    /// Restores the connection and its subscriptions, and sends the messages published meanwhile.
     public func restoreConnection() {
         broker.change { $0.restore(connection) }
     }
@@ -92,7 +92,7 @@ public final class InMemoryTransport: Transport {
 
     // MARK: Messages
 
-    /// Publishes a message. While the connection is broken, a message that is not durable waits.
+    /// Publishes a message. While the connection is broken, a message that is not durable is queued.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         if durable { return try await publishDurably(message, isRepeated: true) { _ in } }
         try check(message)
@@ -127,7 +127,7 @@ public final class InMemoryTransport: Transport {
         }
     }
 
-    /// Subscribes. See ``Transport/subscribe(_:onMessage:)``.
+    /// Subscribes to a subject or pattern.
     public func subscribe(
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
@@ -150,12 +150,13 @@ public final class InMemoryTransport: Transport {
         return try await first.value(within: timeout, clock: broker.clock, else: error)
     }
 
-    /// Responds. See ``Transport/respond(to:onRequest:)``.
+    /// Receives the requests of a subject; several responders are asked in turn.
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
         try whileConnected(subject) { $0.respond(connection, subject, HandlerQueue(onRequest)) }
     }
 
-    /// Ends the subscriptions, and returns when their handlers have been called for all that was published before.
+    /// Ends the subscriptions, and returns when their handlers have been called for every message published
+    /// before.
     public func drainSubscriptions(within timeout: Duration) async {
         let queues = broker.change { [connection] broker in
             broker.unsubscribe(connection)
@@ -179,7 +180,7 @@ public final class InMemoryTransport: Transport {
         return try whileConnected(message.subject) { $0.hasValue(message.subject) ? nil : $0.store(message) }
     }
 
-    /// Watches the last value of a subject. See ``Transport/watch(_:onValue:)``.
+    /// Watches the last value of a subject.
     public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         try whileConnected(subject) { $0.watch(connection, subject, HandlerQueue(onValue)) }
     }

@@ -1,17 +1,19 @@
+internal import Channels
+
 /// A message received by a transport.
 public struct InboundMessage: Sendable {
     /// The message.
     public let message: TransportMessage
     /// How often the broker has delivered a durable message to this name, including this time; 1 for messages
-    /// that are not durable. Deliveries to processes that ended before they settled it are included, as far as
-    /// the broker counts them.
+    /// that are not durable. Includes deliveries to processes that ended before settling it, as far as the
+    /// broker counts them.
     public let deliveryCount: Int
-    /// What identifies a durable message at the broker, the same at each delivery, such as its number in a
-    /// stream. If nil, the bridge identifies it by its envelope.
+    /// Identifies a durable message at the broker, the same at each delivery, such as its number in a stream.
+    /// If nil, the bridge identifies it by its envelope.
     public let identity: String?
-    /// The number of a durable message in its stream, if the broker has one: ``ReplayStart/sequence(_:)``. By it
-    /// a bridge knows which of two messages with one identifier was stored first: only the later one is a
-    /// duplicate.
+    /// The number of a durable message in its stream, if the broker has one: ``ReplayStart/sequence(_:)``.
+    /// With it a bridge knows which of two messages with one identifier was stored first: only the later one
+    /// is a duplicate.
     public let sequence: UInt64?
     /// Settles a durable message; nil if the message is not durable. Call it once, from any thread. It does
     /// not wait. If it is released without having been called, or the connection is lost, the broker delivers
@@ -20,6 +22,9 @@ public struct InboundMessage: Sendable {
 
     /// When the broker stored a durable message, as far as the transport knows.
     package var storedAt: Timestamp?
+
+    /// What the transport adds to `RemoteDelivery` for its own use.
+    package var context: (any DeliveryContext)?
 
     /// Creates a message, for the author of a transport.
     public init(
@@ -34,5 +39,26 @@ public struct InboundMessage: Sendable {
         self.identity = identity
         self.sequence = sequence
         self.settle = settle
+    }
+}
+
+/// What a transport keeps with a message that its listeners can settle themselves.
+package protocol DeliveryContext: Sendable {
+    /// Whether a listener has settled the message, in a transaction of its own. It comes again if that was rolled back, and
+    /// is no duplicate then.
+    var isSettledByListener: Bool { get }
+}
+
+extension InboundMessage {
+    /// What the listeners can know of how the message came.
+    func delivery(of envelope: EventEnvelope) -> RemoteDelivery {
+        // A letter that was put back has an identifier of its own besides that of its message.
+        let former = settle == nil ? nil : message.headers[DeadLetterHeader.id]
+        return RemoteDelivery(
+            id: former.flatMap { try? $0.percentDecoded(DeadLetterHeader.id, "") } ?? envelope.id ?? identity ?? "",
+            time: envelope.time ?? storedAt?.text,
+            attempt: deliveryCount,
+            context: context
+        )
     }
 }

@@ -1,10 +1,11 @@
 internal import Channels
 
-/// With which stored message a durable name begins when it subscribes for the first time: ``stored``, unless the route
-/// or the subscription says otherwise.
+/// Says with which stored message a durable name starts when it subscribes for the first time: ``stored``,
+/// unless the route or the subscription says otherwise.
 ///
-/// A name that the broker knows continues where it was, whatever the start is. To hear messages once more, give
-/// the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .stored)`.
+/// A name that the broker knows continues where it was, whatever the start is. To receive messages once more,
+/// give the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from:
+/// .stored)`.
 public struct ReplayStart: Hashable, Sendable {
     package enum Position: Hashable, Sendable {
         case stored, new

@@ -1,9 +1,9 @@
 public import Channels
 
-/// A connection to a message broker, as a ``Bridge`` uses it.
+/// A connection to a message broker, used by a ``Bridge``.
 ///
-/// Conform a client library of your choice to carry channels over its broker. ``InMemoryTransport`` is an
-/// example, and the module `ChannelsBridgeTesting` has the suite that checks a conformance.
+/// Conform a client library to carry channels over its broker. ``InMemoryTransport`` is an example; the
+/// module `ChannelsBridgeTesting` has a suite that checks a conformance.
 ///
 /// ## Lifecycle
 ///
@@ -17,8 +17,9 @@ public import Channels
 ///
 /// ## Behavior
 ///
-/// - Every subject and header that it is given is valid: see ``TransportMessage``. If the broker delivers a
-///   message with an invalid one, the transport reports ``TransportEvent/failed(_:)`` and drops the message.
+/// - Every subject and header passed to it is valid, as ``TransportMessage`` guarantees. If the broker
+///   delivers a message with an invalid one, the transport reports ``TransportEvent/failed(_:)`` and drops
+///   the message.
 /// - Subjects, patterns, groups and durable names are equal if their Unicode scalars are. A `String` also equals its
 ///   canonical equivalents, `é` in one scalar and in two: use its bytes as a key.
 /// - No method blocks a thread. A method that has to wait suspends, and throws `CancellationError` or returns
@@ -30,8 +31,8 @@ public import Channels
 /// - A process also receives its own messages if it subscribes to them; the bridge filters them out.
 /// - Failures are ``BridgeError``s with the subject involved. Failures outside of a call are events.
 public protocol Transport: Sendable {
-    /// What the transport can do beyond publishing and subscribing at most once. Constant, and known before
-    /// `connect`.
+    /// The transport's capabilities beyond publishing and subscribing at most once. Constant, and known
+    /// before `connect`.
     var capabilities: TransportCapabilities { get }
 
     /// Connects to the broker, and returns when messages can be published. A single attempt: a bridge tries again
@@ -72,7 +73,7 @@ public protocol Transport: Sendable {
     ///     a message with this identifier, the result is ``BridgeError/Code/duplicateIdentifier``.
     ///   - onResult: Called once, from any thread, with nil when the broker has stored the message. It does not
     ///     block. Not called if the method throws.
-    /// - Throws: As ``publish(_:durable:)``; at once, if there is no connection.
+    /// - Throws: The errors of ``publish(_:durable:)``; at once, if there is no connection.
     func publishDurably(
         _ message: TransportMessage,
         isRepeated: Bool,
@@ -82,14 +83,14 @@ public protocol Transport: Sendable {
     /// Subscribes to every subject that matches a pattern, until the transport is closed.
     ///
     /// When it returns, the subscription is in effect: every message that any client publishes from then on
-    /// is delivered. The same holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
+    /// is delivered. This also holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
     ///
-    /// A durable name that subscribes for the first time begins with what the broker has stored, unless
-    /// ``TransportSubscription/start`` says otherwise. Each of its messages has an ``InboundMessage/settle``.
-    /// Whether messages that were published without `durable` are delivered too depends on the broker. The name
-    /// persists at the broker after closing. Messages that are unsettled when the connection ends, or when the
-    /// broker's acknowledgement wait is over, are delivered again. No more than
-    /// ``TransportSubscription/unsettledLimit`` messages are unsettled at a time.
+    /// A new durable name starts with the oldest stored message, unless ``TransportSubscription/start`` says
+    /// otherwise. Each of its messages has an ``InboundMessage/settle``. Whether messages that were published
+    /// without `durable` are delivered too depends on the broker. The name persists at the broker after
+    /// closing. Messages that are unsettled when the connection ends, or when the broker's acknowledgement
+    /// wait is over, are delivered again. No more than ``TransportSubscription/unsettledLimit`` messages are
+    /// unsettled at a time.
     ///
     /// - Parameters:
     ///   - subscription: The pattern, and for durable messages the name and how much to fetch.
@@ -105,7 +106,7 @@ public protocol Transport: Sendable {
     ///
     /// - Parameter timeout: How long to wait, which may be longer than a clock can express. With zero or less,
     ///   nothing is sent.
-    /// - Throws: ``BridgeError/Code/noResponder`` immediately if the broker knows that nobody responds;
+    /// - Throws: ``BridgeError/Code/noResponder`` immediately if the broker knows that there is no responder;
     ///   ``BridgeError/Code/timedOut``.
     func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply
 
@@ -119,14 +120,14 @@ public protocol Transport: Sendable {
     ///
     /// - Returns: The revision of the value, which increases with each value stored for the subject by any
     ///   client.
-    /// - Throws: As ``publish(_:durable:)`` of a durable message.
+    /// - Throws: The errors of ``publish(_:durable:)`` for a durable message.
     func store(_ message: TransportMessage) async throws -> UInt64
 
-    /// Stores a message as the last value of its subject, if there is none. The default stores it in any case,
-    /// which lets a process that starts replace what others have stored.
+    /// Stores a message as the last value of its subject, if there is none. The default always stores it,
+    /// which lets a starting process replace the values of others.
     ///
     /// - Returns: The revision of the value; nil if there is another one, which is watched.
-    /// - Throws: As ``store(_:)``.
+    /// - Throws: The errors of ``store(_:)``.
     func storeIfNone(_ message: TransportMessage) async throws -> UInt64?
 
     /// Watches the last value of a subject, until the transport is closed.
@@ -138,12 +139,12 @@ public protocol Transport: Sendable {
     ///     skipped. The last value is never skipped, even after a reconnection.
     func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws
 
-    /// Ends the subscriptions of messages that are not durable, and those of requests, so that their part goes to
-    /// others from now on.
+    /// Ends the subscriptions to requests and to messages that are not durable, so that other members receive
+    /// them from now on.
     ///
-    /// Returns when every message and request that the broker has given to this connection has been handed to its
-    /// handler, or when that cannot be achieved. A bridge that ends calls it before its listeners finish: what a
-    /// member of a group or a responder is given goes to nobody else. The default does nothing.
+    /// Returns when every message and request that the broker has delivered to this connection has reached
+    /// its handler, or when that is impossible. An ending bridge calls it before its listeners finish,
+    /// because these messages go to no other member. The default does nothing.
     ///
     /// - Parameter timeout: How long it may take.
     func drainSubscriptions(within timeout: Duration) async
@@ -169,7 +170,7 @@ extension Transport {
     /// ``TransportCapabilities/requests``.
     public func drainSubscriptions(within timeout: Duration) async {}
 
-    /// Publishes, and waits for the acknowledgement.
+    /// Publishes a durable message, and waits for the acknowledgement.
     public func publishDurably(
         _ message: TransportMessage,
         isRepeated: Bool,
@@ -179,7 +180,7 @@ extension Transport {
         onResult(nil)
     }
 
-    /// Subscribes to a pattern, with the default limits. See ``subscribe(_:onMessage:)``.
+    /// Subscribes to a pattern, with the default limits.
     public func subscribe(
         to pattern: ChannelPattern,
         durableName: String? = nil,

@@ -1,4 +1,4 @@
-/// What a transport can do beyond publishing and subscribing at most once, with headers.
+/// Lists what a transport can do beyond publishing and subscribing at most once, with headers.
 public struct TransportCapabilities: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: Int
@@ -15,10 +15,10 @@ public struct TransportCapabilities: OptionSet, Hashable, Sendable {
     /// Last values: the broker stores the last value of a subject.
     public static let lastValues = TransportCapabilities(rawValue: 1 << 2)
 
-    /// Groups: of the subscribers of one group, each message that is not durable goes to one.
+    /// Groups: each message that is not durable goes to one subscriber of a group.
     public static let groups = TransportCapabilities(rawValue: 1 << 3)
-    /// Replay: durable messages are stored also while no durable name is known, and a new one begins with them, or
-    /// where it is told.
+    /// Replay: durable messages are stored even while no durable name is known; a new name starts with them,
+    /// or where its subscription says.
     public static let replay = TransportCapabilities(rawValue: 1 << 4)
 
     /// Everything.

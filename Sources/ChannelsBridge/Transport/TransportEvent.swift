@@ -1,4 +1,4 @@
-/// What happens to a connection outside of any call.
+/// An event of a connection outside of any call.
 public enum TransportEvent: Sendable {
     /// The connection was established for the first time.
     case connected
@@ -12,7 +12,7 @@ public enum TransportEvent: Sendable {
     /// lost since the last such event. Those that did not fit into the buffer threw
     /// ``BridgeError/Code/bufferFull`` and are not included.
     case reconnected(gap: Duration, unsent: Int)
-    /// The broker has lost the last values that it had stored. Later values have higher revisions all the same.
+    /// The broker has lost the last values that it had stored. Later values still have higher revisions.
     ///
     /// Reported once with nil when that is noticed, then once for each watched subject that has no value any more. A
     /// bridge stores the values of its process again.
@@ -22,6 +22,6 @@ public enum TransportEvent: Sendable {
     case slowConsumer(pattern: String, dropped: Int)
     /// Something failed outside of a call: a permission was refused, or the broker sent an invalid message.
     case failed(BridgeError)
-    /// The connection has ended for good, for another reason than ``Transport/close(within:)``.
+    /// The connection has ended for good, not by ``Transport/close(within:)``.
     case closed(reason: BridgeError?)
 }

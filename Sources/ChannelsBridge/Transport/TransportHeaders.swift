@@ -51,8 +51,8 @@ public struct TransportHeaders: Hashable, Sendable {
         setValid(value, for: name)
     }
 
-    /// Throws unless both can be in a line of a header. No space at an end either: receivers remove it, and what is
-    /// left may be empty.
+    /// Throws unless name and value fit into a header line. A space at an end is refused, too: receivers
+    /// remove it, and the rest may be empty.
     ///
     /// - Throws: ``BridgeError/Code/invalidHeader``.
     package static func check(_ value: String, for name: String) throws(BridgeError) {

@@ -1,13 +1,13 @@
 public import Channels
 
-/// What a transport is asked to subscribe to.
+/// Describes what a transport subscribes to.
 ///
-/// Without a durable name: the messages published from now on, durable or not, at most once; with a group, those
-/// that do not go to another subscriber of it.
+/// Without a durable name: the messages published from now on, durable or not, at most once; with a group,
+/// only those not given to another member.
 ///
-/// With one: at least once, the durable messages that have not been settled under this name and pattern. At their
-/// first subscription, that is everything the broker has stored, unless ``start`` says otherwise. Processes that
-/// subscribe with the same name and pattern form a queue group.
+/// With a durable name: the durable messages not yet settled under this name and pattern, at least once. At
+/// the first subscription, these are all that the broker has stored, unless ``start`` says otherwise.
+/// Processes that subscribe with the same name and pattern form a queue group.
 public struct TransportSubscription: Hashable, Sendable {
     /// A subject, or a pattern with `*` and `>`.
     public var pattern: ChannelPattern
@@ -16,14 +16,14 @@ public struct TransportSubscription: Hashable, Sendable {
         get { exactDurableName?.text }
         set { exactDurableName = newValue.map { ExactText($0) } }
     }
-    /// For messages that are not durable: of the subscribers of the same group, each message goes to one, also
-    /// if their patterns differ. Nil: it goes to each of them.
+    /// The group, for messages that are not durable: each message goes to one of its subscribers, even if
+    /// their patterns differ. Nil: every subscriber receives it.
     public var group: String? {
         get { exactGroup?.text }
         set { exactGroup = newValue.map { ExactText($0) } }
     }
-    /// Where the durable name begins, if the broker does not know it; nil: where the transport is set to begin. That
-    /// is ``ReplayStart/stored`` unless the configuration of the transport says otherwise.
+    /// Where the durable name starts, if the broker does not know it. Nil: the default of the transport,
+    /// usually ``ReplayStart/stored``.
     public var start: ReplayStart?
     /// How many messages of the durable name may be delivered to this transport and be unsettled. The
     /// transport fetches no more; the others wait at the broker.

@@ -3,7 +3,7 @@ package import Channels
 extension FirstResult {
     /// Waits for the result, once, and at most until the task is cancelled.
     ///
-    /// - Throws: What it was settled with, or `CancellationError`.
+    /// - Throws: The error it was settled with, or `CancellationError`.
     package func valueUnlessCancelled() async throws -> Value {
         try await withTaskCancellationHandler {
             try await value()
@@ -14,8 +14,8 @@ extension FirstResult {
 
     /// Waits for the result, once, and at most for a time.
     ///
-    /// - Throws: What it was settled with, the error given where time runs out, or `CancellationError`. Zero
-    ///   or less is over at once.
+    /// - Throws: The error it was settled with, the given error when the time is up, or `CancellationError`.
+    ///   Zero or less throws at once.
     package func value(within time: Duration, clock: any Clock<Duration>, else error: BridgeError) async throws -> Value
     {
         if time <= .zero { finish(.failure(error)) }

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// Runs a body, and cancels it when a time has passed. Returns what it returns, when it has.
+/// Runs a body, cancels it when a time has passed, and returns its result.
 @discardableResult
 func withTimeLimit<Value: Sendable>(
     _ time: Duration,

@@ -1,7 +1,9 @@
 internal import Channels
 
 /// Answers requests from other processes with the responders of this one.
-final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sendable>: RouteWorker {
+final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sendable, Failure: Error & Codable>:
+    RouteWorker
+{
     private let name: String
     private let context: BridgeContext
     /// Of the requests.
@@ -25,7 +27,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     var needs: TransportCapabilities { .requests }
 
     func start() async throws {
-        // Whoever asked on an earlier connection has been told that it was lost.
+        // Askers on an earlier connection already know that it was lost.
         _ = queue.empty()
         let subject = context.configuration.subject(of: name)
         try await context.transport.respond(to: subject) { [weak self] request in self?.take(request) }
@@ -37,7 +39,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         case .taken: break
         case .full:
             let limit = context.configuration.routeLimit
-            let detail = "\(limit) requests wait for an answer, or as much as the bridge may hold"
+            let detail = "\(limit) requests are waiting for an answer, or the bridge's limit is reached"
             let error = BridgeError(.bufferFull, subject: name, detail: detail)
             context.lose(error, \.overflowed)
             reply(to: request, failure: "\(error)")
@@ -105,6 +107,9 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             context.lose(error, \.refused)
             reply(to: request, failure: "\(error.code)")
             await context.onDeadLetter?(DeadLetter(message: message, error: error))
+        } catch let error as Failure {
+            // An error that cannot be encoded is told like any other.
+            reply(to: request, failure: "\(error)", try? format.encode(error, for: name), "\(Failure.self)")
         } catch {
             reply(to: request, failure: "\(error)")
         }
@@ -114,10 +119,13 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         reply(to: request, failure: "\(BridgeError.Code.noResponder)")
     }
 
-    private func reply(to request: InboundRequest, failure: String) {
+    /// - Parameters:
+    ///   - body: The error itself, if the route declares its type.
+    ///   - type: The name of that type.
+    private func reply(to request: InboundRequest, failure: String, _ body: [UInt8]? = nil, _ type: String = "") {
         context.count(\.answered)
         var envelope = context.envelope(format)
-        (envelope.type, envelope.error) = ("error", failure)
-        request.reply(TransportReply(headers: envelope.headers, body: []))
+        (envelope.type, envelope.error) = (body == nil ? "error" : type, failure)
+        request.reply(TransportReply(headers: envelope.headers, body: body ?? []))
     }
 }

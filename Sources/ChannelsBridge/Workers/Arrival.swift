@@ -4,6 +4,8 @@ internal import Channels
 struct Arrival: Sendable {
     let subject: String
     let envelope: EventEnvelope
+    /// What its listeners can know of how it came.
+    var delivery: RemoteDelivery?
     private let body: [UInt8]
     private let isStructured: Bool
 
@@ -41,12 +43,12 @@ struct Arrival: Sendable {
     func decode<Message: Decodable>(_ type: Message.Type, _ format: MessageFormat) throws -> Message {
         let (typeName, codec) = (format.typeName, format.codec)
         if let found = envelope.type, !found.hasBytes(of: typeName), !found.hasBytes(of: subject) {
-            let detail = "it is of type \(quoted(found)), the channel carries \(quoted(typeName))"
+            let detail = "it has type \(quoted(found)), but the channel carries \(quoted(typeName))"
             throw BridgeError(.unknownType, subject: subject, detail: detail)
         }
         let contentType = envelope.contentType ?? (isStructured ? StructuredEvent.defaultContentType : nil)
         if let contentType, !codec.reads(MediaType(contentType)) {
-            let detail = "its content type is \(quoted(contentType)), the route reads \(quoted(codec.contentType))"
+            let detail = "its content type is \(quoted(contentType)), but the route reads \(quoted(codec.contentType))"
             throw BridgeError(.undecodable, subject: subject, detail: detail)
         }
         do {

@@ -1,12 +1,14 @@
 internal import Channels
 internal import Synchronization
 
-/// Forwards requests that nobody in this process responds to, to another process.
-final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendable>: RouteWorker {
+/// Forwards requests without a responder in this process to another process.
+final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendable, Failure: Error & Codable>:
+    RouteWorker
+{
     private let token: ListenerToken
 
     init(_ name: RequestName<Request, Response>, format: MessageFormat, context: BridgeContext) {
-        let asker = Asker<Request, Response>(name: name.text, context: context, format: format)
+        let asker = Asker<Request, Response, Failure>(name: name.text, context: context, format: format)
         // With the lowest priority: responders of this process come first.
         token = context.switchboard.requests(name).respond(priority: .last) { request in try await asker.ask(request) }
     }
@@ -19,7 +21,7 @@ final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendab
 }
 
 /// The responder of an asking route.
-private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable>: Sendable {
+private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable, Failure: Error & Codable>: Sendable {
     let name: String
     let context: BridgeContext
     let format: MessageFormat
@@ -43,9 +45,9 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable>:
             throw noResponder(error)
         } catch let error as BridgeError where error.code == .timedOut {
             // As where the responder is in this process.
-            let detail = "no reply came from another process within \(context.configuration.requestTimeout)"
+            let detail = "no reply arrived from another process within \(context.configuration.requestTimeout)"
             throw ChannelError(code: .timedOut, name: name, description: "\(kind) on '\(name)': \(detail)")
-        } catch  where error is CancellationError || error is ChannelError {
+        } catch  where error is CancellationError || error is ChannelError || error is Failure {
             throw error
         } catch {
             throw BridgeError.from(error, subject: name)
@@ -61,6 +63,10 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable>:
         let process = arrival.envelope.source ?? "another process"
         if error == "\(BridgeError.Code.noResponder)" {
             throw BridgeError(.noResponder, subject: name, detail: "in \(quoted(process))")
+        }
+        // Of another type, or of one that this process reads in another way, it is known by its description.
+        if arrival.envelope.type != nil, let failure = try? arrival.decode(Failure.self, format.of(Failure.self)) {
+            throw failure
         }
         throw BridgeError(.remoteFailure, subject: name, detail: "\(quoted(process)) says \(quoted(error))")
     }

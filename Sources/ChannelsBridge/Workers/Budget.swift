@@ -23,7 +23,8 @@ final class Budget: Sendable {
     /// Takes a part, which is given back when the charge is released.
     ///
     /// - Parameter isForced: Whether it is taken even if there is not as much left.
-    /// - Returns: Nil if there is not as much left. What is larger than all of it is taken if nothing else is.
+    /// - Returns: Nil if not enough is left. An item larger than the whole budget is accepted if the budget
+    ///   is unused.
     func charge(messages: Int = 0, bytes: Int = 0, isForced: Bool = false) -> Charge? {
         let isTaken = state.withLock { take(messages, bytes, isForced, &$0) }
         return isTaken ? Charge(self, messages: messages, bytes: bytes) : nil

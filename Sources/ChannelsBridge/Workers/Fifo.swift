@@ -31,7 +31,7 @@ struct Fifo<Element>: Sequence {
         return elements[start].take()
     }
 
-    /// Takes so many elements; there are as many.
+    /// Takes this many elements, which must exist.
     mutating func popFirst(_ count: Int) -> [Element] {
         let taken = elements[start..<(start + count)].compactMap { $0 }
         for index in start..<(start + count) { elements[index] = nil }

@@ -8,7 +8,7 @@ final class InFlight: Sendable {
     /// One of them, from ``begin()`` until it is released. Whoever holds the message holds it.
     final class Part: Sendable {
         private let all: InFlight
-        /// What the message takes up in the bridge.
+        /// The message's charge to the bridge's budget.
         private let charge: Charge?
         private let hasBegun = Atomic<Bool>(false)
 
@@ -25,7 +25,8 @@ final class InFlight: Sendable {
         }
     }
 
-    /// Twice as many as there are, and one more until their end is awaited: whoever makes it 0 opens the latch.
+    /// Twice the number of messages, plus one until their end is awaited; the thread that makes it 0 opens
+    /// the latch.
     private let number = Atomic<Int>(1)
     private let isOver = Latch()
 

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// A queue of received items, bounded by their number and by bytes, and by what a bridge may hold. A transport adds
+/// A queue of received items, bounded by their number, by bytes and by the bridge's budget. A transport adds
 /// items, and one task takes them.
 ///
 /// Guarded by its lock.
@@ -31,7 +31,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
     private let state = Locked(State())
     private let bell = Bell()
 
-    /// - Parameter budget: What items are charged to. Nil: nothing.
+    /// - Parameter budget: The budget that items are charged to, if any.
     init(limit: Int, byteLimit: Int, budget: Budget? = nil) {
         self.limit = limit
         self.byteLimit = byteLimit

@@ -7,15 +7,15 @@ struct IncomingDelivery: Sendable {
     typealias Decode = @Sendable (Arrival) throws -> Deliver
     typealias Deliver = @Sendable (_ onEnd: (@Sendable () -> Void)?) async throws -> DeliveryReport
 
-    /// The name under which the broker keeps what is durable.
+    /// The durable name at the broker.
     let durableName: String
     private let context: BridgeContext
-    /// The patterns of routes that take precedence: they deliver what they match.
+    /// The patterns of routes that take precedence.
     private let earlier: [ChannelPattern]
     private let decode: Decode
     /// How often a message is retried that cannot be decoded.
     private let undecodableRetries: Int
-    /// What is not durable, and with its listeners.
+    /// Messages that are not durable and are with their listeners.
     private let unfinished: InFlight
     /// The durable messages that were delivered, and how often the others could not be handled.
     private var delivered: RecentMessages<UInt64>
@@ -37,13 +37,14 @@ struct IncomingDelivery: Sendable {
         failures = RecentMessages(limit: window)
     }
 
-    /// - Parameter charge: What a message that is not durable takes up, until its listeners have finished.
+    /// - Parameter charge: The charge of a message that is not durable, until its listeners have finished.
     mutating func deliver(_ inbound: InboundMessage, _ charge: Charge?) async {
         let message = inbound.message
         let name = context.configuration.name(ofSubject: message.subject)
         var identity: MessageKey?
         do {
-            let arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
+            var arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
+            arrival.delivery = inbound.delivery(of: arrival.envelope)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
             // Another route of this bridge delivers it.
             guard !earlier.contains(where: { $0.matches(name) }) else {
@@ -92,10 +93,12 @@ struct IncomingDelivery: Sendable {
         let hasFailed = !report.failures.isEmpty || ended < report.reached
         guard hasFailed || report.dropped > 0 else {
             failures[key] = nil
-            if let identity { delivered.add(identity, number: inbound.sequence) }
+            if let identity, inbound.context?.isSettledByListener != true {
+                delivered.add(identity, number: inbound.sequence)
+            }
             return settle(inbound, .acknowledged, \.received)
         }
-        // A full buffer of a listener passes; only what a listener threw, or did not finish, counts as a failure.
+        // A full buffer is temporary; only an error or a timeout of a listener counts as a failure.
         let count = (failures[key] ?? 0) + (hasFailed ? 1 : 0)
         failures[key] = count
         guard count < context.configuration.failureLimit else {
@@ -136,8 +139,8 @@ struct IncomingDelivery: Sendable {
         message.headers[DeadLetterHeader.name].map { $0 == durableName.percentEncoded } ?? true
     }
 
-    /// Delivers a durable message, and waits no longer for its listeners than the configuration allows: what is
-    /// cancelled returns what it has.
+    /// Delivers a durable message, and waits for its listeners no longer than the configuration allows; a
+    /// cancelled wait returns the report so far.
     private func deliverInTime(_ deliver: @escaping Deliver) async throws -> DeliveryReport {
         guard let limit = context.configuration.listenerTimeout else { return try await deliver(nil) }
         return try await withTimeLimit(limit, clock: context.configuration.clock) { try await deliver(nil) }
@@ -172,7 +175,7 @@ struct IncomingDelivery: Sendable {
                     let delay = context.configuration.backoff.delay(before: inbound.deliveryCount)
                     return settle(inbound, .retry(after: delay), \.retried)
                 }
-                // It would come again for ever. Only the handler can keep it.
+                // It would be redelivered forever. Only the handler can keep it.
             }
             failures[key(of: inbound, identity)] = nil
         }

@@ -8,13 +8,13 @@ final class IncomingWorker: RouteWorker {
     private let options: BridgeRoute.Options
     private let context: BridgeContext
     private let delivery: IncomingDelivery
-    /// What is not durable takes up a place in the bridge; what is has that of its route.
+    /// A message that is not durable is charged to the bridge, a durable one to its route's share.
     private let queue: InboundQueue<InboundMessage>
-    /// What the route may hold, and its part of the bridge if it is durable: it fetches no more.
+    /// The share of the route. A durable route fetches no more.
     private let share: BridgeContext.Share
     private let reserved: Charge?
 
-    /// What is not durable, and with its listeners.
+    /// Messages that are not durable and are with their listeners.
     private let unfinished = InFlight()
     private let task = Locked<Task<Void, Never>?>(nil)
     /// Whether a message is being delivered.
@@ -74,7 +74,7 @@ final class IncomingWorker: RouteWorker {
             // A durable route fetches no more than fits; this is for transports that deliver more.
             guard let settle = inbound.settle else {
                 let detail =
-                    "\(share.messages) messages or \(share.bytes) bytes wait for their listeners, or as much as the bridge may hold"
+                    "\(share.messages) messages or \(share.bytes) bytes are queued for listeners, or the bridge's limit is reached"
                 let error = BridgeError(.bufferFull, subject: inbound.message.subject, detail: detail)
                 return context.lose(error, \.overflowed)
             }
@@ -102,7 +102,7 @@ final class IncomingWorker: RouteWorker {
     }
 
     func finish() async {
-        // The broker keeps what is durable: what has not begun is left to the next subscriber.
+        // The broker keeps durable messages: those not begun are left to the next subscriber.
         if isDurable {
             context.count(\.unfinished, queue.closeAndEmpty().count)
         } else {

@@ -1,7 +1,7 @@
 internal import Channels
 
-/// What is known of the last messages, such as how often they have failed: of the last `limit` that were set at least,
-/// and of twice as many at most.
+/// Remembers a fact about the latest messages, such as how often they failed: at least the last `limit`, at
+/// most twice as many.
 ///
 /// A message is remembered by a hash, so that it takes up the same few bytes however long the texts of a peer are.
 struct RecentMessages<Fact: Sendable>: Sendable {

@@ -7,14 +7,14 @@ protocol RouteWorker: AnyObject, Sendable {
     /// The capabilities that the transport must have.
     var needs: TransportCapabilities { get }
 
-    /// Subscribes. The transport is connected; incoming messages wait until ``work()``. What has come in on an
-    /// earlier connection is left to the broker.
+    /// Subscribes. The transport is connected; incoming messages are queued until ``work()``. Messages of an
+    /// earlier connection are left to the broker.
     func start() async throws
 
     /// Begins to deliver and to send.
     func work()
 
-    /// Returns when what the broker had at the start has been delivered, as far as the bridge is not ready without it.
+    /// Returns when the broker's initial values have been delivered, as far as readiness requires.
     func caughtUp() async
 
     /// The connection was lost and is back.
@@ -24,10 +24,11 @@ protocol RouteWorker: AnyObject, Sendable {
     /// has no value any more.
     func lastValuesLost(on subject: String?)
 
-    /// Accepts nothing more once what is on its way has arrived, and returns when everything accepted is done.
+    /// Accepts nothing more once messages in flight have arrived, and returns when everything accepted is
+    /// done.
     func finish() async
 
-    /// Gives up immediately what is not done, so that ``finish()`` returns soon.
+    /// Gives up unfinished work at once, so that ``finish()`` returns soon.
     func abandon()
 
     /// Adds the messages that are waiting or were dropped.

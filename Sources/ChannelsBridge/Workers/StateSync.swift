@@ -1,8 +1,8 @@
 /// How a state in this process and the last value at the broker are synchronised: the transitions, without
 /// locks.
 ///
-/// The broker's order decides. A value set here is stored. Meanwhile, values of others wait: only its
-/// revision tells whether it comes after them or before them. Only the newest value of either side matters.
+/// The broker's order decides. A value set here is stored. Meanwhile, values of others are held back, because
+/// only the revision says which comes first. Only the newest value of either side matters.
 struct StateSync<Local, Remote> {
     enum Action {
         /// Store this value at the broker, then call ``stored(_:)``, ``replaced()``, ``refused(_:)`` or
@@ -21,7 +21,7 @@ struct StateSync<Local, Remote> {
     /// The revision of the value last stored or set.
     private var revision: UInt64 = 0
     private var isStoring = false
-    /// Whether a value from the broker is being set here, and the listener has not heard it yet.
+    /// Whether a value from the broker is being set here and the listener has not received it yet.
     private var isApplying = false
     /// Whether a listener calls ``setHere(_:)`` and ``heardRemote()``.
     var isListening = false { didSet { isApplying = false } }
@@ -45,7 +45,7 @@ struct StateSync<Local, Remote> {
         return setHere(value)
     }
 
-    /// The listener heard a value from the broker, which has replaced what was set here before.
+    /// Called when the listener has received a value from the broker, which replaced the value set here.
     mutating func heardRemote() -> Local? {
         isApplying = false
         return local.take()
@@ -67,8 +67,8 @@ struct StateSync<Local, Remote> {
 
     /// What to do next; nil if there is nothing to do, or a value is being stored or applied.
     mutating func next() -> Action? {
-        // A value heard before the one that is being set here was set before it. Whether it has to be stored
-        // is not known yet.
+        // A value received before the one being set here was set before it. Whether it has to be stored is
+        // not known yet.
         guard !isStoring, !isApplying else { return nil }
         if !isHeldBack, let local = local.take() {
             isStoring = true
@@ -101,7 +101,7 @@ struct StateSync<Local, Remote> {
         return postponed(value)
     }
 
-    /// What was refused may be stored now.
+    /// Refused values may be stored now.
     mutating func connectionIsBack() {
         isHeldBack = false
     }

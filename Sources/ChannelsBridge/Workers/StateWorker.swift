@@ -3,13 +3,13 @@ internal import Synchronization
 
 /// Synchronises a named state with the last value of its subject, in one direction or both.
 ///
-/// `guarded` is guarded by its lock; values are released without it, because whoever takes the lock has them returned.
+/// `guarded` is guarded by its lock; values are returned from it, so that they are released without it.
 final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private struct Guarded {
         var sync = StateSync<Outgoing, StoredValue>()
         var hasStoredValue = false
-        /// Whether the state and the broker's value have been the same since the start: what comes from this
-        /// bridge was set in this run then, and is no news.
+        /// Whether the state and the broker's value have agreed since the start. Then values from this bridge
+        /// were set in this run, and are echoes.
         var isSynchronised = false
         /// Whether the listener's next call is the initial one with the current value.
         var isInitial = true
@@ -27,8 +27,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         /// that has stored it nevertheless recognises it. With a new identifier, it would overwrite what
         /// others have stored since.
         var message: TransportMessage?
-        /// Whether nobody has set it since the start, or it is stored again: it must not replace what others have
-        /// stored.
+        /// Whether it has not been set since the start, or is stored again: it must not replace the value of
+        /// another process.
         var onlyIfNone = false
     }
 
@@ -116,7 +116,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         restored.ring()
     }
 
-    /// What was refused is tried once more: the broker may have other limits now.
+    /// Tries refused values once more: the broker may have other limits now.
     func connectionIsBack() {
         guarded.withLock { $0.sync.connectionIsBack() }
         restored.ring()
@@ -126,8 +126,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// Whether everything set here is stored, or was refused.
     var isSettled: Bool { guarded.withLock { $0.sync.isSettled } }
 
-    /// Stores the value of this process again, as after any other partition: whichever process stores last wins
-    /// everywhere. One that watches does so only if nobody has stored a value yet.
+    /// Stores the value of this process again, as after any partition: the process that stores last wins
+    /// everywhere. A watching process does so only if no value is stored yet.
     func lastValuesLost(on subject: String?) {
         let own = receives ? context.configuration.subject(of: name) : nil
         guard sends, subject.map({ ExactText($0) }) == own.map({ ExactText($0) }) else { return }
@@ -176,7 +176,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             }
         } catch {
             let error = BridgeError.from(error, subject: name)
-            // It may be given back while the connection lasts, and nobody says so.
+            // The permission may be granted while the connection lasts, without notice.
             let isDenied = error.code == .permissionDenied && !context.isEnding.isOpen
             guard error.code.mayPass || isDenied else {
                 // The value stays in this process only, so this is reported.

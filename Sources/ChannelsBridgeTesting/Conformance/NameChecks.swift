@@ -84,7 +84,7 @@ extension TransportConformance {
         },
     ]
 
-    /// One text for whoever reads it, and two names.
+    /// One text for a reader, and two names.
     private static let spellings = ["caf\u{E9}", "cafe\u{301}"]
 
     /// Publishes to both spellings by turns.

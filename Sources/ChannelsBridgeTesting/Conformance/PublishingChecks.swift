@@ -28,7 +28,7 @@ extension TransportConformance {
                 $0.settle?(.acknowledged)
             }
             let message = try run.message("a", "same", headers: ["ce-id": run.durableName("id")])
-            /// The error of an attempt, thrown or told.
+            /// The error of an attempt, thrown or reported.
             @Sendable func attempt(isRepeated: Bool) async -> BridgeError? {
                 let results = Recorder<BridgeError?>()
                 do {

@@ -83,7 +83,7 @@ extension TransportConformance {
         },
         check("aNewDurableNameBeginsWhereItIsTold", needs: [.durable, .replay]) { run in
             let transport = try await run.connected()
-            /// What a new name hears, up to a text.
+            /// The messages that a new name receives, up to a text.
             @Sendable func heard(from start: ReplayStart, as name: String, upTo last: String) async throws
                 -> [InboundMessage]
             {

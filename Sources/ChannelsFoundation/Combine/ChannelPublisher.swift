@@ -7,7 +7,7 @@ public import Combine
 public import OpenCombine
 #endif
 
-/// The messages of a source, for Combine. Made by `publisher` and `publisher(buffering:)`.
+/// Publishes the messages of a source to Combine. Made by `publisher` and `publisher(buffering:)`.
 ///
 /// ```swift
 /// let log = till.sold.publisher.filter { $0.total > 100 }.sink { sale in print(sale.total) }
@@ -15,16 +15,17 @@ public import OpenCombine
 ///
 /// ## Behavior
 ///
-/// - A subscriber listens from the moment it subscribes: without isolation, so that it is called before
-///   `post` returns, as a subject calls it. Of a state, it gets the current value first.
-/// - It never gets more than it has asked for. Messages that come meanwhile wait in a buffer of its own; a
-///   message that a full buffer drops is counted (``droppedCount``).
-/// - It is called once at a time, in the order of the posts of one thread: by a thread that posts or requests,
-///   which also delivers what others post meanwhile. After 64 messages of others a queue continues instead, so
-///   that every `post` returns.
-/// - It finishes when the source is deallocated, after what waits. It does not keep the source alive.
+/// - A subscriber listens from the moment it subscribes, without isolation, so it is called before `post`
+///   returns, as by a subject. For a state, it receives the current value first.
+/// - It never receives more than it has requested. Other messages are queued in a buffer of its own; drops
+///   from a full buffer are counted (``droppedCount``).
+/// - Calls never overlap, and follow each thread's order of posts. A thread that posts or requests also
+///   delivers messages that others post meanwhile; after 64 of those, a queue continues, so that every `post`
+///   returns.
+/// - It finishes when the source is deallocated, after the queued messages. It does not keep the source
+///   alive.
 public struct ChannelPublisher<Source: Listenable>: Publisher {
-    /// What subscribers receive: the messages.
+    /// The messages of the source.
     public typealias Output = Source.Message
     /// It never fails.
     public typealias Failure = Never
@@ -38,27 +39,27 @@ public struct ChannelPublisher<Source: Listenable>: Publisher {
         self.buffering = buffering
     }
 
-    /// Messages dropped because a subscriber's buffer was full, of all subscribers of this publisher.
+    /// The number of messages dropped because a subscriber's buffer was full, over all subscribers of this
+    /// publisher.
     public var droppedCount: Int { drops.value }
 
     /// Registers a listener for the subscriber.
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
         let subscription = ChannelSubscription(subscriber, buffering, drops)
-        // First, so that what comes at once is preceded by the subscription.
+        // First, so that the subscription precedes any message.
         subscriber.receive(subscription: subscription)
         subscription.start(listeningTo: source)
     }
 }
 
 extension Listenable {
-    /// The messages from each subscription on, for Combine, with no bound on what waits for demand. See
-    /// ``ChannelPublisher``.
+    /// A publisher of the messages from each subscription on, with an unbounded buffer for unmet demand.
     public var publisher: ChannelPublisher<Self> { ChannelPublisher(self, .unbounded) }
 
-    /// The messages from each subscription on, for Combine. See ``ChannelPublisher``.
+    /// Returns a publisher of the messages from each subscription on.
     ///
-    /// - Parameter buffering: How many messages may wait for a subscriber's demand, and which is dropped when
-    ///   one more arrives. `.newest(1)` suits a state.
+    /// - Parameter buffering: How many messages may be queued for a subscriber, and which one is dropped
+    ///   beyond that. `.newest(1)` suits a state.
     public func publisher(buffering: BufferingPolicy) -> ChannelPublisher<Self> { ChannelPublisher(self, buffering) }
 }
 #endif

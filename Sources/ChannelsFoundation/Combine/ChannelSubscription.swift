@@ -9,11 +9,10 @@ internal import Combine
 internal import OpenCombine
 #endif
 
-/// One subscriber of a ``ChannelPublisher``: the messages that wait for its demand, and whose turn it is to
-/// call it.
+/// One subscriber of a ``ChannelPublisher``: the messages queued for its demand, and which thread calls it.
 ///
-/// The thread that finds nobody delivering delivers, also what others post meanwhile, up to a limit; then a
-/// queue continues. The subscriber is called without the lock.
+/// A thread delivers if no other is delivering, including messages that others post meanwhile, up to a limit;
+/// then a queue continues. The subscriber is called without the lock.
 final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
     /// The subscriber. Calls come from any thread, as Combine requires subscribers to expect, and one at a
     /// time.
@@ -29,13 +28,13 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
         var waiting = WaitingMessages<Message>()
         var demand = Subscribers.Demand.none
         var delivering = Delivering.nobody
-        /// How many messages whoever delivers may still deliver.
+        /// How many more messages the delivering thread may deliver.
         var credit = 0
         /// Whether the source is gone.
         var isFinished = false
         var token: ListenerToken?
 
-        /// Whether the caller is to deliver what waits.
+        /// Whether the caller is to deliver the queued messages.
         mutating func claim(_ thread: UInt) -> Bool {
             guard delivering == .nobody, target != nil, waiting.isEmpty ? isFinished : demand > .none else {
                 return false
@@ -44,7 +43,7 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
             return true
         }
 
-        /// Lets a thread deliver so many messages, and some of those that others add meanwhile.
+        /// Lets a thread deliver this many messages, and some that others add meanwhile.
         mutating func begin(_ thread: UInt, with count: Int) {
             delivering = .thread(thread)
             credit = count + mostForOthers
@@ -107,7 +106,7 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
                 state.demand -= 1
                 return target
             }
-            // What a subscriber posts itself is its thread's to deliver, however much that is.
+            // The subscriber's own posts are delivered by its thread, without a limit.
             if state.delivering == .thread(thread) { state.credit += 1 }
             dropped = state.waiting.add(message, buffering)
             return nil
@@ -133,11 +132,11 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
     }
 
     func cancel() {
-        // Released without the lock: the token, what waits and the subscriber run code of others at their end.
+        // Released without the lock: the token, the messages and the subscriber may run others' code.
         var ended = State()
         state.withLock { state in
             swap(&state, &ended)
-            // Whoever is inside `deliver` finds that there is nobody to call.
+            // A thread inside `deliver` finds no subscriber to call.
             state.delivering = ended.delivering
         }
         ended.token?.cancel()
@@ -146,7 +145,7 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
 
     /// Calls the subscriber while there is something for it.
     ///
-    /// - Parameter demand: What the subscriber has asked for in a call just made.
+    /// - Parameter demand: The demand that the subscriber returned from the last call.
     private func deliver(_ demand: Subscribers.Demand = .none) {
         var further = demand
         while true {
@@ -168,7 +167,7 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
         }
     }
 
-    /// Delivers what threads have left that had delivered enough for others.
+    /// Delivers the messages left by threads that have reached their limit.
     private func goOn() {
         state.withLock { $0.begin(CurrentThread.number, with: 0) }
         deliver()
@@ -192,7 +191,7 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
     }
 }
 
-/// How many messages that others add a thread delivers while it posts one of its own.
+/// How many messages of other threads a thread delivers along with its own.
 private let mostForOthers = 64
 
 /// The messages that wait for a subscriber, first in, first out.

@@ -7,7 +7,7 @@ public import Combine
 public import OpenCombine
 #endif
 
-/// What a publisher sends, as messages. Made by `Publisher.channel()`.
+/// Delivers a publisher's output as messages. Made by `Publisher.channel()`.
 ///
 /// ```swift
 /// typed.removeDuplicates().channel().listen(self) { me, text in me.search(text) }
@@ -16,20 +16,20 @@ public import OpenCombine
 /// ## Behavior
 ///
 /// - Each listener subscribes for itself, as each `sink` does, before `listen` returns, and cancels its
-///   subscription when it ends; `share()` the publisher to have one for all. One whose owner was deallocated
-///   is noticed with the next value, or when other channels are created.
-/// - The demand is unlimited. What waits for a listener is bounded by its `buffering:`.
-/// - Listeners without isolation are called on the thread that sends; those on the main actor, too, if that
-///   is the main queue.
-/// - Listeners end when the publisher finishes, and sequences with them, after what waits.
+///   subscription when it ends; `share()` the publisher to have one for all. A deallocated owner is noticed
+///   at the next value, or when another channel is created.
+/// - The demand is unlimited; a listener's queue is bounded by its `buffering:`.
+/// - Listeners without isolation are called on the publisher's thread; so are main-actor listeners if that is
+///   the main queue.
+/// - When the publisher finishes, listeners and sequences end, after the queued messages.
 ///
-/// It need not be kept: the subscription keeps what the listener needs.
+/// You need not keep it: the subscription keeps what the listener needs.
 public struct PublisherChannel<Upstream: Publisher>: Listenable, @unchecked Sendable
 where Upstream.Output: Sendable, Upstream.Failure == Never {
     // Unchecked because Combine does not say of its publishers that they are Sendable. It requires of them
     // that they can be subscribed to on any thread, and that is all that is done here.
 
-    /// What listeners hear: what the publisher sends.
+    /// The publisher's output.
     public typealias Message = Upstream.Output
 
     private let upstream: Upstream
@@ -46,7 +46,7 @@ where Upstream.Output: Sendable, Upstream.Failure == Never {
 }
 
 extension Publisher where Output: Sendable, Failure == Never {
-    /// What the publisher sends, as something to listen to. See ``PublisherChannel``.
+    /// Returns a source that delivers the publisher's output to listeners.
     public func channel() -> PublisherChannel<Self> { PublisherChannel(self) }
 }
 #endif

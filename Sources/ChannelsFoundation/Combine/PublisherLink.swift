@@ -31,7 +31,7 @@ final class PublisherLink<Message: Sendable>: Subscriber, Sendable {
     }
 
     func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
-        // It is there: nothing has subscribed, and nobody listens yet.
+        // It exists: there is no subscription and no listener yet.
         guard let channel = state.withLock({ $0.channel }) else { fatalError("a link is used once") }
         return channel.register(listener, isolation: isolation)
     }

@@ -2,25 +2,23 @@ public import Channels
 public import Foundation
 
 extension Listenable {
-    /// Posts a notification for each message, so that code that knows only the center hears it.
+    /// Posts a notification for each message, for code that knows only the center.
     ///
     /// ```swift
     /// let link = sales.forward(to: .default, as: .salesChanged) { ["total": $0.total] }
     /// ```
     ///
-    /// The notification is posted where the message is, before `post` returns; of a state, by whoever
-    /// delivers the value, and the current value at once. Observers with a queue or a selector are called by
-    /// the center as ever.
+    /// The notification is posted on the thread that posts the message, before `post` returns; for a state,
+    /// on the thread that delivers the value, beginning with the current one.
     ///
-    /// What ``NotificationChannel`` has forwarded from the same name of the same center, directly or by way
-    /// of other channels and centers, is not sent back.
+    /// A message that came from the same name of the same center, directly or over other channels and
+    /// centers, is not sent back.
     ///
     /// - Parameters:
     ///   - center: The center, which the link keeps alive.
     ///   - name: The name of the notifications.
     ///   - object: The object of the notifications, which the link keeps alive.
-    ///   - userInfo: Makes the `userInfo`, on the thread that posts. One entry is added, which says where the
-    ///     message has been.
+    ///   - userInfo: Makes the `userInfo`, on the thread that posts. One entry is added for loop detection.
     /// - Returns: The token of the link, which ends with it.
     public func forward(
         to center: NotificationCenter,
@@ -50,9 +48,9 @@ extension NotificationChannel {
     /// let told = till.sold.forward(to: center, as: .sold) { ["sale": $0] }
     /// ```
     ///
-    /// The two together join a channel and a center, without an echo: what the channel has forwarded is not
-    /// taken in again, also where it came round by other channels and centers. It is posted on the thread
-    /// that posts the notification.
+    /// Together the two join a channel and a center without an echo: a message that the channel has forwarded
+    /// does not come back, not even over other channels and centers. Messages are posted on the thread that
+    /// posts the notification.
     ///
     /// - Returns: The token of the link, which ends with it. The link keeps the channel alive.
     public func forward(
@@ -65,7 +63,7 @@ extension NotificationChannel {
         }
     }
 
-    /// Posts every message on a named channel, which the link keeps. The same as for a channel.
+    /// Posts every message on a named channel, which the link keeps alive, without an echo.
     public func forward(
         to channel: NamedChannel<Message>,
         fileID: StaticString = #fileID,
@@ -74,7 +72,7 @@ extension NotificationChannel {
         forward(to: channel.channel, fileID: fileID, line: line)
     }
 
-    /// Stores every message in a state. The same as for a channel.
+    /// Stores every message in a state, which the link keeps alive, without an echo.
     public func forward(
         to state: StateChannel<Message>,
         fileID: StaticString = #fileID,

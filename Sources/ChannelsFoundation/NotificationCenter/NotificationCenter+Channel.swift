@@ -2,7 +2,7 @@ internal import Channels
 public import Foundation
 
 extension NotificationCenter {
-    /// The notifications of a name, as messages. See ``NotificationChannel``.
+    /// Returns a channel with the notifications of a name as messages.
     ///
     /// ```swift
     /// let logins = NotificationCenter.default.channel(for: .userLoggedIn) { $0.userInfo?["id"] as? Int }
@@ -11,9 +11,8 @@ extension NotificationCenter {
     ///
     /// - Parameters:
     ///   - name: The name of the notifications.
-    ///   - object: If given, only its notifications are heard. Held weakly.
-    ///   - message: Makes the message, on the thread that posts; nil for a notification that is not to be
-    ///     heard.
+    ///   - object: If given, only its notifications are delivered. Held weakly.
+    ///   - message: Makes the message, on the thread that posts; nil skips the notification.
     public func channel<Message: Sendable>(
         for name: Notification.Name,
         object: (any AnyObject & Sendable)? = nil,
@@ -25,12 +24,12 @@ extension NotificationCenter {
         return NotificationChannel(name: name.rawValue, stop: .init(name, self), sources: sources) { channel in
             guard let center = center.object as? NotificationCenter else { return nil }
             let object = filter?.object
-            // Nobody posts for an object that is gone.
+            // A deallocated object posts nothing.
             guard filter == nil || object != nil else { return nil }
             // The center keeps the channel while it is registered.
             let observer = Observer(
                 center.addObserver(forName: name, object: object, queue: nil) { notification in
-                    // The address of an object that is gone may be another's by now.
+                    // The address of a deallocated object may have been reused.
                     guard filter == nil || filter?.object === notification.object as AnyObject else { return }
                     guard let message = message(notification) else { return }
                     channel.arrive(message, notification.userInfo?[NotificationRoute.key] as? NotificationRoute)
@@ -43,7 +42,7 @@ extension NotificationCenter {
     }
 }
 
-/// What the center gave for an observer: it is opaque, and is only given back.
+/// The opaque token of an observer, only handed back to the center.
 private struct Observer: @unchecked Sendable {
     let token: any NSObjectProtocol
 

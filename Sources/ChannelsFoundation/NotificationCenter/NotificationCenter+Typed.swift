@@ -5,10 +5,10 @@ public import Foundation
 
 @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
 extension NotificationCenter {
-    /// The typed messages of a kind, of every subject. See ``NotificationChannel``.
+    /// Returns a channel with the typed messages of a kind, of every subject.
     ///
-    /// Foundation delivers them on the main actor: listeners there are called before `post` returns, and the
-    /// order is that of the posts.
+    /// Foundation delivers the messages on the main actor: listeners there are called before `post` returns,
+    /// and the order is that of the posts.
     public func channel<Message: MainActorMessage & Sendable>(
         of type: Message.Type
     ) -> NotificationChannel<Message> where Message.Subject: AnyObject {
@@ -24,10 +24,10 @@ extension NotificationCenter {
         }
     }
 
-    /// The typed messages of a kind, of every subject. See ``NotificationChannel``.
+    /// Returns a channel with the typed messages of a kind, of every subject.
     ///
-    /// Foundation delivers each in a task of its own, after `post` has returned: in any order, and possibly
-    /// two at a time.
+    /// Foundation delivers each message in its own task, after `post` has returned: in any order, possibly
+    /// concurrently.
     public func channel<Message: AsyncMessage>(
         of type: Message.Type
     ) -> NotificationChannel<Message> where Message.Subject: AnyObject {
@@ -62,7 +62,7 @@ extension NotificationCenter {
 extension Listenable where Message: NotificationCenter.MainActorMessage {
     /// Posts each message to a notification center as a typed one, on the main actor.
     ///
-    /// Observers hear it before `post` returns if the message is posted on the main actor, and otherwise soon
+    /// Observers receive it before `post` returns if the message is posted on the main actor, otherwise soon
     /// after.
     ///
     /// - Returns: The token of the link, which ends with it and keeps the center alive.

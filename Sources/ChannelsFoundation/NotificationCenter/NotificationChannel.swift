@@ -1,7 +1,7 @@
 public import Channels
 
-/// What a notification center posts under one name, as messages. Made by
-/// `NotificationCenter.channel(for:object:_:)` and `NotificationCenter.channel(of:)`.
+/// Delivers the notifications of one name as messages. Made by `NotificationCenter.channel(for:object:_:)`
+/// and `NotificationCenter.channel(of:)`.
 ///
 /// ```swift
 /// let calendar = NotificationCenter.default.channel(for: .NSCalendarDayChanged) { _ in Date() }
@@ -10,29 +10,27 @@ public import Channels
 ///
 /// ## Behavior
 ///
-/// - It is registered with the center, once for all its listeners, when `listen` returns, and no longer when
-///   the last of them has ended. A paused listener has not ended. One whose owner was deallocated is noticed
-///   with the next notification, or when other channels are created.
+/// - It has one observer in the center, from its first listener to its last, registered when `listen`
+///   returns. A paused listener counts. A deallocated owner is noticed at the next notification, or when
+///   another channel is created.
 /// - The closure that makes the message is called on the thread that posts the notification, once for each
-///   notification; where it returns nil, nobody hears.
+///   notification; nil skips it.
 /// - Listeners without isolation are called on that thread, before the center's `post` returns. Those on the
-///   main actor are, too, if the notification is posted on the main queue. All others hear through their
-///   mailboxes. Among themselves they have the order of any channel; the center promises none between them
-///   and its other observers.
-/// - It does not keep the center alive. It need not be kept itself: it lives as long as it has listeners.
+///   main actor are, too, if the notification is posted on the main queue. All others are called from their
+///   mailboxes. They have the order of any channel among themselves, but none relative to the center's other
+///   observers.
+/// - It does not keep the center alive. You need not keep it: it lives as long as it has listeners.
 ///
-/// Who listens to `posts` finds the name of the notification as the channel's name. The
-/// sender stands for the way the message took, and has nothing of use in it.
+/// In `posts`, the channel's name is that of the notification; `sender` is used for loop detection only.
 ///
-/// A listener that posts the same name to the same center makes a loop, which nesting ends after 64 turns
-/// with a fault. To join a channel and a center both ways use `forward`, which knows what came
-/// from where.
+/// A listener that posts the same name to the same center makes a loop, which ends after 64 turns with a
+/// fault. To join a channel and a center in both directions use `forward`.
 public final class NotificationChannel<Message: Sendable>: Listenable {
-    /// Registers a channel with the center. What it returns ends the registration. It runs under a lock and
-    /// must run no code of others.
+    /// Registers a channel with the center, and returns a closure that ends the registration. Runs under a
+    /// lock, so it must not run others' code.
     typealias Registering = @Sendable (NotificationChannel) -> (@Sendable () -> Void)?
 
-    /// Where the messages come from, for their way on.
+    /// The source of the messages, for their route.
     private let leg: RouteLeg
     private let messages: Channel<Message>
     private let registering: Registering

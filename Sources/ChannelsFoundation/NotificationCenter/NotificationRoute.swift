@@ -1,7 +1,7 @@
 internal import Channels
 internal import Foundation
 
-/// The way a message has taken through channels and notification centers, so that it comes to each once.
+/// The route of a message through channels and notification centers, so that it visits each once.
 ///
 /// It travels with the notification, under ``key`` in its `userInfo`, and with the post, as its sender.
 final class NotificationRoute: Sendable {
@@ -17,7 +17,7 @@ final class NotificationRoute: Sendable {
         }
     }
 
-    /// Of a kind that a property list could hold, too.
+    /// A key that a property list could hold, too.
     static let key = "swift-channels.route"
 
     /// A handful, so that looking through them is cheaper than hashing.
@@ -51,7 +51,8 @@ extension NotificationRoute: CustomStringConvertible {
     var description: String { "NotificationCenter" }
 }
 
-/// What a message can be forwarded to and from, so that both directions are known to be one channel's.
+/// A place that a message can be forwarded to and from, so that both directions of one channel are
+/// recognised.
 protocol RouteStop {
     var routeStop: NotificationRoute.Stop { get }
 }
@@ -65,6 +66,6 @@ extension StateChannel: RouteStop {
 }
 
 extension NamedChannel: RouteStop {
-    /// That of the channel, which is one and the same as long as somebody listens.
+    /// The stop of the channel, which is the same object as long as it has listeners.
     var routeStop: NotificationRoute.Stop { channel.routeStop }
 }

@@ -2,8 +2,8 @@ internal import Channels
 
 /// The typed messages that links have just posted and that one observer is about to be called with.
 ///
-/// A typed message has no `userInfo`, on Linux at least, to hold the way it has taken. So whoever posts one
-/// leaves it here first, for each observer of its kind, and the observer finds its way by comparing. Messages
+/// A typed message has no `userInfo`, at least on Linux, to hold its route. So a link leaves the route here
+/// before it posts, for each observer of its kind, and the observer finds it by comparing messages. Messages
 /// that are equal are interchangeable, so it does not matter which of them is found. Those that are not
 /// `Equatable`, or do not equal themselves, as what holds a NaN, cannot be found and are not left.
 final class ReturningMessages<Message: Sendable>: Sendable {

@@ -1,8 +1,7 @@
 public import Channels
 public import Observation
 
-/// A state for views: its value as an observable property, on the main actor. Made by
-/// `state.observed`.
+/// Exposes a state's value as an observable property on the main actor, for views. Made by `state.observed`.
 ///
 /// ```swift
 /// struct SalesView: View {
@@ -11,11 +10,10 @@ public import Observation
 /// }
 /// ```
 ///
-/// The value follows the state: at once where it is set on the main actor, and soon after where it is set
-/// elsewhere. Values that are set faster than the main actor takes them are skipped, but never the last: a
-/// burst from elsewhere is one change. Within one turn of the main actor the value changes only by what that
-/// turn sets. It does not go back to an older one. As with `@Observable`, a value that equals the one before is
-/// no change, if the state is `Equatable`.
+/// The value follows the state: at once if it is set on the main actor, otherwise soon after. A burst of
+/// values set elsewhere is one change, to the last value. Within one turn of the main actor, the value
+/// changes only if that turn sets it. It never goes back to an older one. As with `@Observable`, an equal
+/// value is not a change, if the state is `Equatable`.
 ///
 /// It retains the state, and listens to it as long as it lives: keep it as long as the view.
 @MainActor
@@ -30,7 +28,7 @@ public final class Observed<State: Sendable>: Observable {
         state.listen(self, buffering: .newest(1)) { me, _ in me.refresh() }
     }
 
-    /// The value of the state. Setting it sets the state; it is then what the state holds.
+    /// The value of the state. Setting it sets the state.
     public var value: State {
         get {
             registrar.access(self, keyPath: \.value)
@@ -43,7 +41,7 @@ public final class Observed<State: Sendable>: Observable {
         }
     }
 
-    /// Takes the value stored, and not the one delivered: it is never older than what was shown.
+    /// Takes the stored value, not the delivered one, because it is never older than the value shown.
     private func refresh() {
         let stored = state.value
         guard !areEqual(stored, current) else { return }
@@ -52,9 +50,9 @@ public final class Observed<State: Sendable>: Observable {
 }
 
 extension StateChannel {
-    /// The state as an observable object, for views. See ``Observed``.
+    /// The state as an observable object, for views.
     ///
-    /// Each use makes a new one, so keep it, in `@State` for example. An `Observed` that was released observes
+    /// Each use makes a new one, so keep it, for example in `@State`: a released ``Observed`` observes
     /// nothing.
     @MainActor public var observed: Observed<State> { Observed(self) }
 }

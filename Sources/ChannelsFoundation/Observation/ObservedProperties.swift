@@ -1,7 +1,7 @@
 internal import Observation
 
-/// The properties that are listened to, so that an object has one ``ObservedProperty`` for each: what waits
-/// for a change cannot be withdrawn, and would pile up in an object that never changes.
+/// The properties that are listened to, so that an object has one ``ObservedProperty`` for each: an
+/// observation cannot be withdrawn, and would accumulate in an object that never changes.
 @MainActor
 final class ObservedProperties {
     private struct Key: Hashable {

@@ -2,34 +2,34 @@ public import Channels
 public import Observation
 internal import Synchronization
 
-/// A property of an observable object, as a state. Made by `object.channel(for:)`.
+/// Delivers a property of an observable object like a state. Made by `object.channel(for:)`.
 ///
 /// ```swift
 /// basket.channel(for: \.total).listen(self) { me, total in me.show(total) }
 /// ```
 ///
-/// A new listener hears the current value first; registered elsewhere than on the main actor, that of its last
-/// turn. Changes made in one turn of the main actor are one message, which is the value after them, if it does not
-/// equal the one before. If a listener is registered between them, what was changed before is a message of its own:
-/// a value that is not `Equatable` may then be heard twice. The property, and what it is computed from, must be
-/// changed on the main actor only: Observation tells of a change before it is made, and a change made elsewhere
-/// could be missed.
+/// A new listener receives the current value first, off the main actor the value of its last turn. The
+/// changes of one turn of the main actor are one message with the value after them, unless it equals the one
+/// before. If a listener is registered between two changes, the first one is a message of its own, so a value
+/// that is not `Equatable` may be delivered twice. Change the property, and what it is computed from, on the
+/// main actor only: Observation announces a change before it is made, so a change made elsewhere could be
+/// missed.
 ///
-/// It does not retain the object. Its listeners end when the object is deallocated. Where the property is
-/// computed from other observable objects that live on, they end when one of these changes next, or as
-/// properties of further objects are listened to. A property that reads nothing observable never changes: its
-/// listeners hear the value, and end.
+/// It does not retain the object. Its listeners end when the object is deallocated. If the property is
+/// computed from other objects that outlive it, cleanup happens at their next change, or as properties of
+/// further objects are observed. A property that reads nothing observable never changes: its listeners
+/// receive the value once, and end.
 ///
-/// It need not be kept: the object keeps it.
+/// You need not keep it: the object does.
 public final class ObservedProperty<Object: AnyObject & Observable, Value: Sendable>: Listenable {
-    /// What listeners hear: the value of the property.
+    /// The value of the property.
     public typealias Message = Value
 
     @MainActor private weak var object: Object?
     @MainActor private let property: KeyPath<Object, Value>
-    /// The values, held by what waits for the next change, and by nobody else: they end with it.
+    /// The values, kept alive by the pending observation only: they end with it.
     private let values: WeakReference
-    /// Keeps the values if nothing waits for a change, because nothing observable was read.
+    /// Keeps the values if there is no pending observation, because nothing observable was read.
     private let constant = Locked<ObservedValues<Value>?>(nil)
 
     @MainActor
@@ -42,7 +42,7 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
         if isKnownUniquelyReferenced(&values) { constant.withLock { [values] in $0 = values } }
     }
 
-    /// Registers a listener, which hears the current value first.
+    /// Registers a listener, which receives the current value first.
     public func register(
         _ listener: consuming Listener<Value>,
         isolation: isolated (any Actor)?
@@ -55,10 +55,10 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
         return state.register(listener, isolation: isolation)
     }
 
-    /// Sets what was changed in this turn of the main actor, before a new listener hears the current value.
+    /// Sets the changes of this turn of the main actor before a new listener receives the current value.
     ///
-    /// The task that waits for the next turn finds an equal value then, or what has been changed since: it is the
-    /// one that observes anew. Here a change could be missed, because this may be called before it is made.
+    /// The task that waits for the next turn then finds an equal value, or a later change, and observes anew.
+    /// Observing here could miss a change, because this may be called before it is made.
     @MainActor
     private func catchUp(_ values: ObservedValues<Value>, _ state: StateChannel<Value>) {
         guard values.hasChanged.load(ordering: .relaxed), let object else { return }
@@ -71,11 +71,12 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
         if !areEqual(value, state.value) { state.set(value) }
     }
 
-    /// Whether it is this object's, and not that of one whose address it has.
+    /// Whether it belongs to this object, not to a former one at its address.
     @MainActor
     func isOf(_ object: Object) -> Bool { self.object === object }
 
-    /// Waits for the next change. The objects that are read keep what waits, and this and the values with it.
+    /// Observes the next change. The objects that are read keep the observation alive, and with it this
+    /// object and the values.
     @MainActor @discardableResult
     private func track(_ values: ObservedValues<Value>) -> Value? {
         guard let object else { return nil }
@@ -104,7 +105,7 @@ extension ObservedProperty: ObjectProperty {
 /// The values of a property, until its object is gone.
 private final class ObservedValues<Value: Sendable>: Sendable {
     private let current: Locked<StateChannel<Value>?>
-    /// Whether what waits for a change was told of one, which is not set yet.
+    /// Whether a change was announced that is not set yet.
     let hasChanged = Atomic(false)
 
     init(_ value: Value) { current = Locked(StateChannel(value)) }
@@ -120,7 +121,7 @@ private final class ObservedValues<Value: Sendable>: Sendable {
 }
 
 extension Observable where Self: AnyObject {
-    /// A property as something to listen to. See ``ObservedProperty``.
+    /// Returns a source with the values of a property: the current one, then every change.
     ///
     /// One object has one of these for each property.
     @MainActor public func channel<Value: Sendable>(

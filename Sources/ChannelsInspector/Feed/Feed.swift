@@ -3,7 +3,7 @@ internal import Channels
 internal import Foundation
 internal import NIOCore
 
-/// Looks at a switchboard while pages are open, and keeps for them what it saw.
+/// Samples a switchboard while pages are open, and keeps the pictures for them.
 actor Feed {
     private let watch: Watch
     private let limits: ServerLimits
@@ -23,7 +23,7 @@ actor Feed {
         var bytes = ByteBuffer()
     }
 
-    /// The number of the newest picture. A state, so that a page that is busy hears of the newest only.
+    /// The number of the newest picture. A state, so that a busy page receives the newest only.
     nonisolated let pictures = StateChannel(0)
 
     init(_ watch: Watch, limits: ServerLimits) {
@@ -99,7 +99,7 @@ actor Feed {
         look()
     }
 
-    /// The newest picture for a page that was told the entries up to a number.
+    /// The newest picture for a page that has received the entries up to a number.
     func event(after told: Int) throws -> Event {
         if let encoded, encoded.told == told { return encoded.event }
         let start = ContinuousClock.now

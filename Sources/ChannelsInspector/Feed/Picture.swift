@@ -1,9 +1,9 @@
 #if Inspector
 internal import Channels
 
-/// What pages are shown of a switchboard: all of it, as it was found last, and what happened of late.
+/// The picture of a switchboard for pages: its latest state, and recent events.
 ///
-/// Nothing is kept for a page but the number of the last entry it was told.
+/// Only the number of the last entry it received is kept for a page.
 struct Picture: Sendable {
     /// Counts the pictures: a page whose numbers have a gap was too slow for those in between.
     private(set) var number = 0
@@ -26,7 +26,7 @@ struct Picture: Sendable {
     static let mostEntries = 2_000
     static let mostNamesOfFaults = 4_096
 
-    /// Takes what was found.
+    /// Takes a reading.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     mutating func take(_ reading: Reading) {
@@ -43,7 +43,7 @@ struct Picture: Sendable {
         for var channel in reading.channels {
             let id = channel.id
             let former = before[id]
-            // What is known of them stays known while nothing is traced.
+            // The known senders are kept while nothing is traced.
             if channel.senders.isEmpty, let former { channel.senders = former.senders }
             channel.faults = faults[ExactText(channel.name)] ?? 0
             var last = former?.lastMessage ?? 0
@@ -84,7 +84,7 @@ struct Picture: Sendable {
         entries = []
     }
 
-    /// The picture for a page that was told the entries up to a number.
+    /// The picture for a page that has received the entries up to a number.
     func after(_ entry: Int) -> Self {
         var picture = self
         picture.entries = entries.filter { $0.number > entry }
@@ -103,9 +103,9 @@ struct Picture: Sendable {
 extension Picture: Encodable {
     private enum CodingKeys: String, CodingKey { case number, time, instance, tracing, channels, entries, lastEntry }
 
-    /// A channel as pages are told of it, without what the details of one have.
+    /// A channel in a picture, without the details of the detail view.
     ///
-    /// Every picture has one for each channel, so what is zero is left out.
+    /// Every picture has one for each channel, so zeros are left out.
     struct Row: Sendable, Encodable {
         var name: String
         var kind: String
@@ -119,14 +119,14 @@ extension Picture: Encodable {
         var lostOwners: Int?
         var faults: Int?
         var listeners: Int?
-        /// Those of them that stand for the listener of a pattern.
+        /// The number of them that belong to a pattern's listener.
         var forPatterns: Int?
         var waiting: Int?
         var dropped: Int?
         /// The longest call of a listener, in nanoseconds.
         var slowest: Int64?
 
-        /// The most owners, and the most senders, that a page is told of.
+        /// The maximum number of owners, and of senders, in a picture.
         static let most = 12
 
         init(_ channel: Reading.Channel) {

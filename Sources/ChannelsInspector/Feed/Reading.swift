@@ -3,7 +3,7 @@ internal import Channels
 
 /// What one look at a switchboard found.
 struct Reading: Sendable {
-    /// A channel, a protocol, or all listeners to one pattern; encoded, what the detail view shows of it.
+    /// A channel, a protocol, or all listeners to one pattern, encoded for the detail view.
     struct Channel: Sendable, Encodable {
         var name: String
         var kind: String
@@ -12,7 +12,7 @@ struct Reading: Sendable {
         var isNamed = true
         /// Messages posted so far; nil where they are not counted.
         var posts: Int?
-        /// Those of them that reached nobody.
+        /// The number of posts that reached no listener.
         var unheard = 0
         /// Listeners whose owner was deallocated.
         var lostOwners = 0
@@ -23,7 +23,7 @@ struct Reading: Sendable {
         var senders: [Sender] = []
         /// The last ones, oldest first.
         var messages: [MessageSnapshot] = []
-        /// The number of the last one that pages are told of.
+        /// The number of the last message sent to pages.
         var lastMessage = 0
         var listeners: [Listener] = []
 

@@ -24,7 +24,7 @@ final class Watch: Sendable {
         self.redacted = redacted
     }
 
-    /// Counts from now on, and traces if asked to. What the program counts and traces itself goes on.
+    /// Counts from now on, and traces if asked to, in addition to the program's own diagnostics.
     func begin(_ tracing: Tracing) {
         let added = board.add(faults)
         token.withLock { $0 = added }
@@ -36,7 +36,7 @@ final class Watch: Sendable {
         board.record(tracing == .on ? .trace(keeping: Self.kept, redacting: redacted) : .counts, for: self)
     }
 
-    /// Leaves what the program, and other inspectors, count and trace.
+    /// Stops, leaving the diagnostics of the program and of other inspectors.
     func end() {
         board.record(.off, for: self)
         token.withLock { $0.take() }?.cancel()

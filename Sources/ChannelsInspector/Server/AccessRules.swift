@@ -3,9 +3,9 @@ internal import HTTPTypes
 
 /// Who is answered.
 ///
-/// A browser lets any site send requests to this machine, and a site may give its own name the address of this
-/// machine ("DNS rebinding"), after which the browser takes the inspector for a part of that site. So the name
-/// that was asked for must be one that nobody else can have, and the page that asks one of the inspector's own.
+/// A browser lets any site send requests to this machine, and a site may give its own name the address of
+/// this machine ("DNS rebinding"), after which the browser takes the inspector for a part of that site. So
+/// the requested name must be one that no site can have, and the requesting page one of the inspector's own.
 struct AccessRules: Sendable {
     /// Why a request is refused.
     struct Refusal: Error, Equatable {

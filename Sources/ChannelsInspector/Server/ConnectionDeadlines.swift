@@ -20,11 +20,11 @@ final class OpenConnections: Sendable {
     }
 }
 
-/// Closes a connection whose other side does not send a whole request in time, or takes nothing of what is
-/// written, and one whose answer says so.
+/// Closes a connection whose client does not send a complete request in time or does not read the answer, and
+/// one whose answer says so.
 ///
-/// The idle timeouts of SwiftNIO and Hummingbird are not enough: a connection that sends a byte of a body now and
-/// then is not idle, and for Hummingbird neither is one that reads nothing, since an answer is under way.
+/// The idle timeouts of SwiftNIO and Hummingbird are not enough: a connection that sends a byte of a body now
+/// and then is not idle, nor, for Hummingbird, is one that does not read its answer.
 ///
 /// All state is confined to the event loop of the connection.
 final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
@@ -98,7 +98,7 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: written)
     }
 
-    /// Gives the other side its time to send a request or to take what is written, if it is its turn.
+    /// Starts the client's time to send a request or to read the answer, if it is its turn.
     private func startTime(_ context: ChannelHandlerContext) {
         deadline?.cancel()
         let awaitsRequest = unanswered <= 0

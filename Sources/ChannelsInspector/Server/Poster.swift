@@ -22,7 +22,7 @@ struct Poster: Sendable {
     /// Posts a message, given as JSON.
     ///
     /// - Returns: How many listeners were reached.
-    /// - Throws: ``AccessRules/Refusal``, with what is wrong with the text.
+    /// - Throws: ``AccessRules/Refusal``, saying why the text is refused.
     func post(_ data: Data, to channel: Reading.Channel) throws(AccessRules.Refusal) -> Int {
         guard takes(channel), let type = types[channel.type] else {
             let reason = "Messages of this channel may not be posted: its type is not in Inspector(posting:)."

@@ -38,7 +38,7 @@ struct Responder: HTTPResponder {
         } catch let refusal as AccessRules.Refusal {
             response = Self.text(refusal.reason + "\n")
             response.status = refusal.status
-            // What follows in the connection may be the rest of what was refused.
+            // The following bytes may be the rest of a refused body.
             response.headers[.connection] = "close"
         }
         for field in Self.protection { response.headers[field.name] = field.value }
@@ -50,7 +50,7 @@ struct Responder: HTTPResponder {
         if request.method == .post, path == "/messages" { return try await post(request) }
         if request.method == .post, path == "/tracing" { return try await trace(request) }
         guard request.method == .get else {
-            throw AccessRules.Refusal(status: .methodNotAllowed, reason: "This is only for GET.")
+            throw AccessRules.Refusal(status: .methodNotAllowed, reason: "Only GET is allowed.")
         }
         if let file = PageFile.at(path) {
             return Self.response(file.type, file.bytes)
@@ -75,7 +75,7 @@ struct Responder: HTTPResponder {
         guard let page = await feed.open() else {
             throw AccessRules.Refusal(
                 status: .serviceUnavailable,
-                reason: "As many pages are open as the inspector serves. Close one."
+                reason: "The maximum number of pages is open. Close one."
             )
         }
         let feed = feed
@@ -101,7 +101,7 @@ struct Responder: HTTPResponder {
 
     private func channel(_ request: Request) async throws -> Reading.Channel {
         guard let id = request.uri.queryParameters["id"], let found = await feed.channel(String(id)) else {
-            throw AccessRules.Refusal(status: .notFound, reason: "There is no such channel now.")
+            throw AccessRules.Refusal(status: .notFound, reason: "There is no such channel any more.")
         }
         return found
     }
@@ -116,7 +116,7 @@ struct Responder: HTTPResponder {
         // Checked although it is empty: a form of another site cannot send JSON.
         _ = try await json(of: request)
         guard let tracing = request.uri.queryParameters["mode"].flatMap({ Tracing(rawValue: String($0)) }) else {
-            throw AccessRules.Refusal(status: .badRequest, reason: "The mode is on or off.")
+            throw AccessRules.Refusal(status: .badRequest, reason: "The mode must be on or off.")
         }
         await feed.trace(tracing)
         return Response(status: .noContent)
@@ -150,7 +150,7 @@ struct Responder: HTTPResponder {
         response("text/plain; charset=utf-8", ByteBuffer(string: text), as: file)
     }
 
-    /// With the name of a file, what a browser saves.
+    /// A response; with a file name, a download.
     private static func response(_ type: String, _ bytes: ByteBuffer, as file: String? = nil) -> Response {
         var headers: HTTPFields = [.contentType: type]
         if let file { headers[.contentDisposition] = "attachment; filename=\"\(file)\"" }

@@ -1,12 +1,12 @@
 #if Inspector
-/// What a visitor presents where not only this machine can connect.
+/// The token that a visitor presents if other machines can connect.
 enum Token {
     /// 160 random bits, as hexadecimal digits.
     static func random() -> String {
         (0..<40).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
     }
 
-    /// Whether two tokens are equal, in a time that does not tell how much of them is.
+    /// Whether two tokens are equal, in constant time.
     static func matches(_ presented: some StringProtocol, _ expected: String) -> Bool {
         let presented = Array(presented.utf8)
         let expected = Array(expected.utf8)

@@ -53,7 +53,7 @@ extension BridgeError {
     /// Whether the server has refused a message: `Permissions Violation for Publish to "orders.new"`.
     var refusesMessage: Bool { code == .permissionDenied && detail?.contains(" for Publish to ") == true }
 
-    /// What the C client adds about the last error of this thread.
+    /// The C client's details about the last error of this thread.
     private static func lastDetail(of status: natsStatus) -> String {
         var last = NATS_OK
         guard let text = nats_GetLastError(&last), last == status else { return "" }

@@ -1,7 +1,7 @@
 #if NATS
 internal import Channels
 
-/// Bytes that are appended at the end and removed at the front, in memory of its own.
+/// Bytes that are appended at the end and removed at the front.
 ///
 /// Unlike those of an array, they are written where they stay, without being copied from somewhere else first or set to
 /// zero.

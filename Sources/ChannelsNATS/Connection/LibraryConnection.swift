@@ -5,7 +5,7 @@ import Foundation
 /// A connection of the C client, from being established to being lost. Its functions may be called from any
 /// thread.
 final class LibraryConnection: @unchecked Sendable {  // constant; the C client synchronises
-    /// What the C client passes to callbacks.
+    /// The identifier that the C client passes to callbacks.
     let id: UInt
     let pointer: OpaquePointer
 
@@ -13,7 +13,7 @@ final class LibraryConnection: @unchecked Sendable {  // constant; the C client 
         (self.pointer, self.id) = (pointer, id)
     }
 
-    // Nobody can be inside a call: whoever calls holds this object.
+    // No call can be running: a caller holds this object.
     deinit { natsConnection_Destroy(pointer) }
 
     var isClosed: Bool { natsConnection_IsClosed(pointer) }

@@ -20,7 +20,7 @@ extension NATSConnection {
             guard status == NATS_OK, let pointer else { throw ClientOptions.connectError(status, configuration) }
             return LibraryConnection(pointer, id: id)
         } catch {
-            // After a connect that failed the C client calls nobody back.
+            // After a failed connect the C client makes no callback.
             ConnectionRegistry.shared.remove(id)
             throw error
         }
@@ -35,7 +35,7 @@ extension NATSConnection {
         if isClosing { return hasClosed() }
         guard let library else { return }
         lost(reason)
-        // Destroyed there: not inside a callback of its own.
+        // Destroyed there, not inside one of its own callbacks.
         control.async { withExtendedLifetime(library) {} }
     }
 
@@ -56,7 +56,7 @@ extension NATSConnection {
         reconnectLater(hasFailed: shortLived > 0)
     }
 
-    /// After so many, that is told.
+    /// After this many, it is reported.
     private static let mostShortLived = 3
 
     /// - Parameter hasFailed: Whether the last attempt has.
@@ -89,7 +89,7 @@ extension NATSConnection {
         if isNew { onEvent(.failed(error)) }
     }
 
-    /// On the control queue, which is that of subscribing.
+    /// Runs on the control queue, as subscribing does.
     private func restore(_ library: LibraryConnection) {
         let subscriptions = state.withLock { state in
             state.isClosing ? [] : state.subscriptions.sorted { $0.key < $1.key }.compactMap(\.value.subscription)
@@ -103,7 +103,7 @@ extension NATSConnection {
         guard isWanted else { return }
         if startsWriter { startWriter() }
         onEvent(.reconnected)
-        // Lost again, before anybody could be told.
+        // Lost again before it could be reported.
         if library.isClosed { closedByLibrary(library.id, nil) }
     }
 

@@ -164,7 +164,7 @@ final class NATSConnection: Sendable {
         case .takenAndStartWriter: startWriter()
         case .waitForSpace: return false
         case .full:
-            let detail = "there is no connection, and \(configuration.outgoingByteLimit) bytes wait to be sent already"
+            let detail = "there is no connection, and the buffer of \(configuration.outgoingByteLimit) bytes is full"
             throw BridgeError(.bufferFull, subject: message.subject, detail)
         case .notConnected: throw BridgeError(.notConnected, subject: message.subject)
         case .closed: throw BridgeError(.closed, subject: message.subject, "the connection was closed")
@@ -243,7 +243,7 @@ final class NATSConnection: Sendable {
                 sinceFlush -= batch.count
                 let (goesOn, lost) = state.withLock { $0.outbox.putBack(&batch, since: epoch) }
                 if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
-                // Where there is another connection, that has been told.
+                // If there is another connection, that has been reported.
                 if !goesOn {
                     onEvent(.interrupted)
                     return resumeWaiters()
@@ -270,7 +270,8 @@ final class NATSConnection: Sendable {
         for _ in 0..<Self.patience where state.withLock({ $0.outbox.isEmpty }) { sched_yield() }
     }
 
-    /// Sends what the C client has, and waits until the server has answered a ping. On the control queue.
+    /// Sends the C client's buffered messages, and waits until the server has answered a ping. Runs on the
+    /// control queue.
     func flush(_ library: LibraryConnection, within milliseconds: Int64) -> natsStatus {
         // The writer flushes for a millisecond.
         flushing.wait()
@@ -307,7 +308,7 @@ extension NATSConnection.State {
         }
         let size = message.sizeForServer
         guard size > maxPayload else { return }
-        let detail = "the message has \(size) bytes, the server takes \(maxPayload)"
+        let detail = "the message has \(size) bytes, the server accepts \(maxPayload)"
         throw BridgeError(.payloadTooLarge, subject: message.subject, detail)
     }
 

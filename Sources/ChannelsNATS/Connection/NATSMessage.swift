@@ -19,7 +19,7 @@ protocol OutgoingMessage {
     /// Whether it must not be sent on a later connection: when this one ends, it is obsolete, or is published again
     /// in order.
     var isBoundToConnection: Bool { get }
-    /// Of the connection to which it is bound: see ``Outbox/epoch``. Nil: the one that there is.
+    /// The ``Outbox/epoch`` of the connection to which it is bound; nil for the current one.
     var epoch: Int? { get }
 
     /// Throws unless the reply and the headers are valid.
@@ -38,7 +38,7 @@ extension OutgoingMessage {
     }
 }
 
-/// A message to be sent, or as it was received.
+/// A message to be sent, or a received one.
 struct NATSMessage: OutgoingMessage, Hashable, Sendable {
     typealias Header = TransportHeaders.Field
 
@@ -107,9 +107,9 @@ extension NATSMessage {
         var count: Int32 = 0
         defer { free(names) }
         guard natsMsgHeader_Keys(message, &names, &count) == NATS_OK, count > mostHeaders else {
-            return "a message came that is no text where it should be"
+            return "a message has a subject or header that is not valid text"
         }
-        return "a message came with \(count) headers, more than \(mostHeaders)"
+        return "a message has \(count) headers, more than \(mostHeaders)"
     }
 
     /// Copies the headers of a message of the C client; nil if they cannot be read, or are too many.

@@ -9,8 +9,8 @@ import Synchronization
 /// One subscription: one thread of the C client, which calls the handler for one message at a time. It is
 /// restored on each connection.
 ///
-/// `state` guards the subscription of the C client, what has been reported about dropped messages, and how often the
-/// server has refused the subscription.
+/// `state` guards the subscription of the C client, the reported drops, and how often the server has refused
+/// the subscription.
 final class NATSSubscription: Sendable {
     typealias Handler = @Sendable (OpaquePointer) -> Void
 
@@ -84,8 +84,8 @@ final class NATSSubscription: Sendable {
 
     /// On the control queue. Throws if the server does not answer.
     ///
-    /// - Parameter onOutcome: Called once, unless this throws: with why the server has refused the subscription, or
-    ///   with nil when it would have told that.
+    /// - Parameter onOutcome: Called once, unless this throws: with the server's refusal, or with nil once a
+    ///   refusal would have arrived.
     func begin(on library: LibraryConnection, _ onOutcome: @escaping @Sendable (BridgeError?) -> Void) throws {
         let confirmation = Confirmation(subscription: self, onOutcome: onOutcome)
         connection.state.withLock { $0.confirming.append(confirmation) }
@@ -94,7 +94,7 @@ final class NATSSubscription: Sendable {
             try begin(on: library)
             wait = try timeUntilRefusal(on: library)
         } catch {
-            // What was told meanwhile is the outcome.
+            // The outcome is the one reported meanwhile.
             guard connection.takeConfirmation(of: number) != nil else { return }
             throw error
         }
@@ -163,15 +163,15 @@ final class NATSSubscription: Sendable {
         if isCancelled { natsSubscription_Unsubscribe(pointer) }
     }
 
-    /// What is known of a subscription that is being made.
+    /// The progress of a subscription being made.
     struct Confirmation {
         let subscription: NATSSubscription
         let onOutcome: @Sendable (BridgeError?) -> Void
     }
 
-    /// A server reports a refusal asynchronously, but in order: when the answer to a ping has come, so has the
-    /// refusal. The C client then reports it on a thread of its own. What it says at once is its last error, which may
-    /// be an old one, or another one that came since.
+    /// A server reports a refusal asynchronously, but in order: when the answer to a ping has come, so has
+    /// the refusal. The C client then reports it on its own thread. Its last error, read at once, may be an
+    /// old or an unrelated one.
     ///
     /// - Returns: How long to wait for that; nil if there is no refusal.
     private func timeUntilRefusal(on library: LibraryConnection) throws -> DispatchTimeInterval? {
@@ -219,8 +219,8 @@ final class NATSSubscription: Sendable {
         if goesOn { watchDrops() }
     }
 
-    /// Ends the subscription, and returns when the C client has been told. The handler may still be running,
-    /// and may be called once more for a message that was already received.
+    /// Ends the subscription, and returns when the C client knows. The handler may still be running, and may
+    /// be called once more for a message that was already received.
     func cancel() async {
         await end { natsSubscription_Unsubscribe($0) }
     }
@@ -246,7 +246,7 @@ final class NATSSubscription: Sendable {
     }
 }
 
-/// What a thread of the C client refers to while its subscription exists.
+/// The object that a thread of the C client refers to while its subscription exists.
 private final class SubscriptionBox: @unchecked Sendable {  // `spent` is touched by that thread, and by the deinit
     let handler: NATSSubscription.Handler
     let connection: NATSConnection

@@ -41,13 +41,13 @@ struct Outbox: ~Copyable {
     /// - Returns: Whether there is anything; otherwise the writer ends.
     mutating func nextBatch(_ batch: inout PackedMessages) -> Bool {
         isWriting = !waiting.isEmpty && phase == .connected
-        // Without more to write, what was needed for many messages is not kept.
+        // Without more to write, the memory for many messages is released.
         if isWriting { swap(&batch, &waiting) } else if waiting.isEmpty { waiting.removeAll() }
         writingBytes = batch.byteCount
         return isWriting
     }
 
-    /// Puts back what could not be written, in front of what was submitted since.
+    /// Puts back unwritten messages, in front of those submitted since.
     ///
     /// - Returns: Whether the writer continues; otherwise it has ended. And how many messages are lost
     ///   because the connection was closed.
@@ -57,7 +57,7 @@ struct Outbox: ~Copyable {
             (writingBytes, isWriting) = (0, false)
             return (false, rest.count)
         }
-        // What waits may be bound to a connection that has come since.
+        // Queued messages may be bound to a newer connection.
         rest.removeBound()
         swap(&rest, &waiting)
         waiting.append(contentsOf: rest)

@@ -7,7 +7,7 @@ extension PackedMessages {
     /// message and the rest stay.
     ///
     /// - Parameters:
-    ///   - spent: Takes over what has been made for the C client.
+    ///   - spent: Takes over the messages made for the C client.
     ///   - onFailure: Called for each message that the C client refused for another reason. It is not
     ///     sent again: after a write that timed out, it is unknown how much of it has been sent.
     /// - Returns: Whether all were removed.

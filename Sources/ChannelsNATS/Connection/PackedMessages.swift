@@ -34,8 +34,8 @@ struct PackedMessages: ~Copyable {
     /// The number of bytes that ``append(_:ifSizeIsAtMost:)`` needs for a message.
     static func size(of message: borrowing some OutgoingMessage) -> Int { Head(message).size }
 
-    /// Copies a message if it does not need more than some bytes. Its texts have no zero in them; see ``WireRules`` and
-    /// `TransportHeaders.check`.
+    /// Copies a message if it fits into a number of bytes. ``WireRules`` and `TransportHeaders.check` ensure
+    /// that its texts contain no zero byte.
     ///
     /// - Returns: Whether it has been copied.
     @discardableResult

@@ -1,10 +1,10 @@
 #if NATS
 import CNATS
 
-/// Messages of the C client that nobody needs any more.
+/// Messages of the C client that are no longer needed.
 ///
-/// The C client frees messages on a thread of its own, which it wakes for each one that it is given while that
-/// thread waits. That costs more than all else about a short message, so many are given to it in a row.
+/// The C client frees messages on its own thread, which it wakes for each message given to it while that
+/// thread sleeps. That costs more than anything else about a short message, so many are given to it in a row.
 struct SpentMessages {
     private static let mostMessages = 256
     private static let mostBytes = 1 << 16

@@ -9,9 +9,9 @@ import Channels
 /// Guarded by its lock.
 final class Bucket: Sendable {
     private struct State {
-        /// The bucket as it was last found.
+        /// The bucket when it was last seen.
         var last: StreamIdentity?
-        /// What is added to a sequence.
+        /// The number added to a sequence.
         var offset: UInt64 = 0
         var highest: UInt64 = 0
         /// How often the bucket was found to be another one.
@@ -24,7 +24,7 @@ final class Bucket: Sendable {
 
     private let state = Locked(State())
 
-    /// What is known before the server is asked.
+    /// The state known before the server is asked.
     struct Mark {
         /// The highest revision.
         var highest: UInt64 = 0

@@ -101,7 +101,8 @@ struct KnownConsumer: Decodable {
 }
 
 extension ConsumerRequest {
-    /// What the server has otherwise, in words. Where a consumer began is not compared: it continues where it is.
+    /// Describes the settings that differ at the server. The start of a consumer is not compared: it
+    /// continues where it is.
     func differences(from found: KnownConsumer) -> [String] {
         var differences = SettingDifferences()
         let (found, limit) = (found.config, SettingDifferences.limit as (Int) -> String)

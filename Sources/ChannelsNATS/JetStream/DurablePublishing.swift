@@ -4,11 +4,10 @@ import ChannelsBridge
 import Foundation
 
 extension JetStream {
-    /// Publishes a message once, and returns when it is in the outbox. Look first whether there is a stream: see
-    /// ``checkStream(of:)``.
+    /// Publishes a message once, and returns when it is in the outbox. Call ``checkStream(of:)`` first.
     ///
     /// - Parameters:
-    ///   - epoch: On no other connection: see ``NATSConnection/epoch``. Nil: on the one that there is.
+    ///   - epoch: The ``NATSConnection/epoch`` of the only connection to use; nil for the current one.
     ///   - isRepeated: Whether the stream may have a message with the identifier.
     ///   - timeout: How long to wait for the acknowledgement.
     ///   - onResult: Called once, on any thread, unless this throws; with the sequence of the message in its stream.
@@ -35,9 +34,10 @@ extension JetStream {
             } catch {
                 let isSilent = error.code == .noResponder
                 guard isSilent || error.code == .timedOut else { return onResult(.failure(error)) }
-                // There was a stream: it has no leader now, or is gone, and somebody else may hear the subject.
+                // There was a stream: it has no leader now, or is gone, and another client may receive the
+                // subject.
                 forgetStreams()
-                let detail = isSilent ? "its stream does not answer" : "no acknowledgement came in time"
+                let detail = isSilent ? "its stream does not answer" : "no acknowledgement arrived in time"
                 onResult(.failure(BridgeError(.notAcknowledged, subject: subject, detail)))
             }
         }
@@ -51,8 +51,8 @@ extension JetStream {
         knownStreams.withLock { $0.add(subjects, for: subject) }
     }
 
-    /// Publishes a message until the stream has stored it: each time with the same identifier, which the stream
-    /// recognises. Look first whether there is a stream: see ``checkStream(of:)``.
+    /// Publishes a message until the stream has stored it, each time with the same identifier, which the
+    /// stream recognises. Call ``checkStream(of:)`` first.
     ///
     /// - Returns: The sequence of the message in its stream.
     func publish(_ message: NATSMessage) async throws -> UInt64 {
@@ -70,7 +70,7 @@ extension JetStream {
                 let failure = BridgeError(.notAcknowledged, subject: message.subject, detail: reason)
                 try await wait(until: deadline, else: failure)
             }
-            // The stream may be gone. Who may not ask for that goes on.
+            // The stream may be gone. Without the permission to ask, continue.
             do { try await checkStream(of: message.subject) } catch let error as BridgeError
                 where error.code == .unsupported
             {
@@ -80,7 +80,7 @@ extension JetStream {
     }
 }
 
-/// What a stream answers to a message: `{"stream":"SHOP","seq":3}`.
+/// The answer of a stream to a message: `{"stream":"SHOP","seq":3}`.
 struct Acknowledgement {
     let stream: String
     let sequence: UInt64
@@ -117,7 +117,7 @@ struct Acknowledgement {
             throw BridgeError(code, subject: subject, detail: refusal.description, underlyingError: refusal)
         }
         guard let stream = answer.stream, let sequence = answer.seq else {
-            throw BridgeError(.transportFailure, subject: subject, "somebody else answered in place of a stream")
+            throw BridgeError(.transportFailure, subject: subject, "another client answered instead of a stream")
         }
         self.init(stream, sequence, isDuplicate: answer.duplicate ?? false)
     }
@@ -139,7 +139,7 @@ struct Acknowledgement {
     private static let sequenceKey = Array("\"seq\":".utf8)
     private static let duplicateKey = Array("\"duplicate\":".utf8)
 
-    /// What is behind a key, without the spaces around them.
+    /// The value after a key, without spaces around it.
     private static func value(of key: [UInt8], in member: Bytes) -> Bytes? {
         let member = member.drop { $0 == UInt8(ascii: " ") }
         guard member.starts(with: key) else { return nil }

@@ -10,7 +10,8 @@ extension DurableSubscription {
     /// The connection is lost, or the server seems to have lost the consumer. Nothing is asked for before it is looked
     /// for.
     func needConsumer() {
-        // Before anybody looks whether the stream has lost what was heard: later, it would seem to have done so twice.
+        // Before checking whether the stream has lost received messages: later, it would seem to have done so
+        // twice.
         let (last, origin) = state.withLock { state in
             state.pull.stop()
             state.needsConsumer = true
@@ -70,7 +71,7 @@ extension DurableSubscription {
         let differences = wanted.differences(from: found)
         let (areNew, settlements) = state.withLock { state -> (Bool, [NATSMessage]) in
             let areNew = state.differences != differences
-            // Numbers begin again: what is settled now would be a message that the stream has stored since.
+            // Numbers restart: settling now would settle a message stored since.
             if isContinued == false {
                 (state.lastSequence, state.settlements) = (0, [])
                 for bytes in state.unsettled.forgetAll() { state.pull.settled(bytes: bytes) }
@@ -92,7 +93,7 @@ extension DurableSubscription {
             // Otherwise, a request sent now would be open beside the one that follows then.
             if !state.needsConsumer { state.pull.start() }
         }
-        // What is missing with another stream is told of that.
+        // Losses with another stream are reported for that stream.
         if isNew, isContinued == true {
             let start = wanted.config.optStartSeq.map { "with message \($0)" } ?? "where it began at first"
             let detail = """
@@ -102,12 +103,12 @@ extension DurableSubscription {
             onFailure(BridgeError(.messagesLost, subject: request.config.filterSubject, detail.singleLine))
         }
         guard areNew, !differences.isEmpty else { return }
-        let detail = "the durable name \(name) is used as it is: \(differences.joined(separator: "; "))"
+        let detail = "the durable name \(name) is used unchanged: \(differences.joined(separator: "; "))"
         onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail: detail.singleLine))
     }
 
-    /// Tells the server what was settled without a connection, and returns when it knows: asked for messages before,
-    /// it may deliver again what it has waited for in vain.
+    /// Tells the server which messages were settled without a connection, and returns when it knows:
+    /// otherwise it might redeliver them with the next request.
     private func tell(_ settlements: [NATSMessage]) async {
         for settlement in settlements.dropLast() { connection.sendSoon(settlement) }
         guard let last = settlements.last else { return }
@@ -144,9 +145,10 @@ extension DurableSubscription {
             let beginning = StreamIdentity(created: now.created, lastSequence: 0, subjects: 0, losses: now.losses)
             return (request.beginning(with: 1), beginning, false)
         }
-        // If it has lost messages, then none that this has heard.
+        // If it has lost messages, then none that were received here.
         origin.losses = now.losses
-        // Behind what the name had settled, or this process has heard: to the server, only what follows would be new.
+        // After the messages that the name had settled or this process has received: to the server, only
+        // later ones are new.
         return (request.config.deliverPolicy == "new" ? request.beginning(with: last + 1) : request, origin, true)
     }
 

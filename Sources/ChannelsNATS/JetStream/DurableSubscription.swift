@@ -8,12 +8,12 @@ import Dispatch
 /// A process asks for no more messages and bytes than it has room for. The consumer belongs to the server: it
 /// is deleted here only if it is temporary.
 ///
-/// What a process that ends has not settled, it returns; what a process that is killed had, or what was sent on a
-/// connection that broke, the server delivers again after its acknowledgement wait.
+/// A process that ends returns its unsettled messages. Those of a killed process, or sent on a broken
+/// connection, are redelivered after the server's acknowledgement wait.
 ///
-/// `state` guards how much has been asked for and heard.
+/// `state` guards how much has been requested and received.
 final class DurableSubscription: Sendable {
-    /// What is called for each message, on a thread of the C client.
+    /// The handler of each message, called on a thread of the C client.
     typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void
 
     struct State {
@@ -27,7 +27,7 @@ final class DurableSubscription: Sendable {
         /// The highest sequence in the stream that has come, or up to which the name had settled everything when the
         /// consumer was last found.
         var lastSequence: UInt64 = 0
-        /// How the consumer differs from what is declared, as was reported.
+        /// The reported differences between the consumer and its declaration.
         var differences: [String] = []
         /// Whether the consumer has to be created before messages are asked for.
         var needsConsumer = false
@@ -36,7 +36,7 @@ final class DurableSubscription: Sendable {
         var nextAttempt = ContinuousClock.now
         var isClosing = false
         var unsettled: UnsettledMessages
-        /// The connection on which the consumer was last found: see ``NATSConnection/epoch``.
+        /// The ``NATSConnection/epoch`` of the connection on which the consumer was last found.
         var epoch: Int?
         /// What settles messages, and waits until their consumer is found.
         var settlements: [NATSMessage] = []
@@ -197,7 +197,7 @@ final class DurableSubscription: Sendable {
         return result
     }
 
-    /// What it is, for a fault that names a subject of its own.
+    /// Returns the pattern and name, for a fault that names an internal subject.
     func place(of subject: String) -> (pattern: String, name: String)? {
         guard subject.split(separator: ".").contains(Substring(request.config.durableName)) else { return nil }
         return (request.config.filterSubject, name)

@@ -78,7 +78,7 @@ final class JetStream: Sendable {
         seen.withLock { $0[acknowledgement.stream]?.raise(to: acknowledgement.sequence) }
     }
 
-    /// Asks for a stream, or creates it, and tells where it is another one than before.
+    /// Asks for a stream, or creates it, and reports if it is another one than before.
     private func information(
         onStream name: String,
         creating stream: NATSStream? = nil
@@ -92,15 +92,15 @@ final class JetStream: Sendable {
                     try await call("STREAM.INFO.\(name)", [String: String]())
                 }
             var identity = found.identity
-            // What becomes of states is told elsewhere.
+            // The loss of states is reported elsewhere.
             guard found.created != nil, name != configuration.stateStream else { return (found, identity) }
             let hasLost = seen.withLock { seen -> Bool? in
                 let known = seen[name]
                 identity.losses = known?.losses ?? 0
-                // A loss has been told since this was asked: the answer may be older than that.
+                // A loss has been reported since this was asked: the answer may be older.
                 guard identity.losses == before?.losses ?? 0 else { return nil }
                 let isContinued = known?.isContinued(by: identity) ?? true
-                // What has come since it was asked may be missing in the answer.
+                // Messages stored since it was asked may be missing in the answer.
                 guard isContinued || before?.isContinued(by: identity) == false else { return false }
                 if !isContinued { identity.losses += 1 }
                 seen[name] = identity
@@ -128,7 +128,7 @@ final class JetStream: Sendable {
         }
         if names.count == 1 { return names[0] }
         let problem =
-            names.isEmpty ? "no stream keeps it" : "several streams keep parts of it: \(names.joined(separator: ", "))"
+            names.isEmpty ? "no stream keeps it" : "several streams store parts of it: \(names.joined(separator: ", "))"
         let advice = configuration.createsStreams ? "see NATSConfiguration.streams" : "'channels streams' lists all"
         throw BridgeError(.unsupported, subject: pattern, "\(problem.singleLine); \(advice)")
     }

@@ -86,7 +86,7 @@ final class LastValueWatch: Sendable {
         let (isThere, isClosed) = state.withLock { ($0.handedOver != nil, $0.isClosed) }
         if isThere { return listenForHeartbeats() }
         if isClosed { throw BridgeError(.closed, subject: subject) }
-        throw BridgeError(.timedOut, subject: subject, "the value that is stored did not come")
+        throw BridgeError(.timedOut, subject: subject, "the stored value did not arrive")
     }
 
     /// Starts again with the last value, in the background.
@@ -182,8 +182,8 @@ final class LastValueWatch: Sendable {
             // What came from the bucket before this one would be taken for newer than all of this one.
             let bucket = streams.bucket.replacements
             guard state.consumerBucket == bucket else { return .restart }
-            // A heartbeat tells how far the consumer has come. One of the previous consumer causes one
-            // restart too many.
+            // A heartbeat says how far the consumer has come. One of the previous consumer causes one
+            // unneeded restart.
             if delivery == nil, let lastDelivered { return lastDelivered >= state.nextSequence ? .restart : .ignore }
             // Something else, or a message of the previous consumer.
             guard let delivery, delivery.consumer == state.consumer else { return .ignore }
@@ -206,7 +206,7 @@ final class LastValueWatch: Sendable {
             if let message {
                 onValue(message, revision)
             } else {
-                onFailure(BridgeError(.invalidEnvelope, subject: subject, "a value came whose headers cannot be read"))
+                onFailure(BridgeError(.invalidEnvelope, subject: subject, "the headers of a value cannot be read"))
             }
             state.withLock { $0.handedOver = bucket }
             isHere.open()

@@ -20,7 +20,7 @@ struct PullState {
         case over
         /// The next message is larger than the bytes it asked for.
         case tooLarge
-        /// There is no such consumer, or nobody who could tell.
+        /// There is no such consumer, or no server that knows.
         case unavailable
     }
 
@@ -34,7 +34,7 @@ struct PullState {
     private let byteLimit: Int
     private var unsettled = 0
     private var unsettledBytes = 0
-    /// The pending request, and what is left of it.
+    /// The pending request, and the rest of it.
     private var pending: (request: Request, messages: Int, bytes: Int?)?
     /// When that is over, whatever the server says.
     private var end = ContinuousClock.now
@@ -55,8 +55,8 @@ struct PullState {
         (self.limit, self.byteLimit) = (limit, byteLimit)
     }
 
-    /// From now on, messages are asked for. What was asked for on an earlier connection, or of an earlier
-    /// consumer, is not waited for.
+    /// Requests messages from now on, without waiting for requests on an earlier connection or to an earlier
+    /// consumer.
     mutating func start() {
         // For what room there is: nothing may be settled before more has come.
         (isStopped, isOver, pending, tooSmall, silent) = (false, true, nil, nil, 0)
@@ -105,8 +105,8 @@ struct PullState {
         }
     }
 
-    /// Ends the pending request where its time is over. A server (2.9.10) does not say so of a request that it has
-    /// served in part, and what it says may be lost. It says nothing at all of a consumer that it does not have.
+    /// Ends the pending request when its time is up. nats-server 2.9.10 does not report the end of a partly
+    /// served request, its report may be lost, and it reports nothing for an unknown consumer.
     ///
     /// - Returns: When to look again, nil if nothing is pending; and whether the consumer has to be looked for before
     ///   the next request, because the server has not said anything for several.

@@ -3,8 +3,8 @@ import ChannelsBridge
 
 /// The settings of a stream, as they are asked for, and as the server has them: then some may be missing.
 ///
-/// Without rollups, also for a bucket, for which other clients permit them: whoever may set one state could remove all
-/// others with a header.
+/// Without rollups, even for a bucket, for which other clients permit them: a client that may set one state
+/// could remove all others with a header.
 struct StreamSettings: Codable {
     var name: String?
     var subjects: [String]?
@@ -60,7 +60,7 @@ struct SettingDifferences {
 }
 
 extension NATSStream {
-    /// What a stream at the server has otherwise, in words. Settings that the server does not name are left out.
+    /// Describes the settings that differ at the server. Settings that it does not name are left out.
     func differences(from found: StreamSettings?) -> [String] {
         guard let found else { return [] }
         let wanted = StreamSettings(self)
@@ -69,9 +69,9 @@ extension NATSStream {
             $0.joined(separator: ", ")
         }
         differences.compare("replicas", found.numReplicas, wanted.numReplicas)
-        // A value that ends by age, and not because another one takes its place, is set again by whoever joins.
+        // A value that expires by age is set again by the next process that joins.
         differences.compare("ageLimit", found.maxAge, wanted.maxAge, SettingDifferences.time)
-        // Of a bucket, the server or other programs may set the rest.
+        // For a bucket, the server or other programs may set the rest.
         if keepsLastValues { return differences.texts }
         differences.compare("storage", found.storage, wanted.storage)
         differences.compare("retention", found.retention, wanted.retention)

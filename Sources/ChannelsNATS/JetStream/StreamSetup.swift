@@ -12,7 +12,7 @@ actor StreamSetup {
     nonisolated let bucket = Bucket()
     private let onLostValues: @Sendable () -> Void
     private let onDifference: @Sendable (BridgeError) -> Void
-    /// What has been reported, by stream: once, unless it changes.
+    /// The reported differences by stream: once, unless they change.
     private var differences: [String: [String]] = [:]
     /// How often everything was forgotten.
     private var age = 0
@@ -36,7 +36,7 @@ actor StreamSetup {
         self.onDifference = onDifference
     }
 
-    /// Ends what is being created, and creates nothing more.
+    /// Cancels pending creations, and creates nothing more.
     func close() async {
         isClosed = true
         let tasks = tasks.values
@@ -44,8 +44,8 @@ actor StreamSetup {
         for task in tasks { _ = await task.result }
     }
 
-    /// Checks again when they are needed next: the server may have lost them. What is being asked now is not waited
-    /// for: the answer may have been lost with the connection.
+    /// Checks the streams again when they are next needed, because the server may have lost them. Does not
+    /// wait for pending requests, whose answers may be lost.
     func forget() {
         hasMessages.store(false, ordering: .releasing)
         for task in tasks.values { task.cancel() }
@@ -75,8 +75,7 @@ actor StreamSetup {
         }
     }
 
-    /// Forgets the streams, because one is missing; where one cannot be created, not more than once a second: somebody
-    /// else has found the same.
+    /// Forgets the streams because one is missing; if one cannot be created, at most once a second.
     private func forget(after failure: BridgeError?) {
         let now = ContinuousClock.now
         if failure != nil, let lastForgotten, lastForgotten + Self.pause > now { return }
@@ -87,7 +86,7 @@ actor StreamSetup {
     private func create(_ stream: NATSStream) async throws {
         let found = try await jetStream.create(stream)
         guard differences.updateValue(found, forKey: stream.name) ?? [] != found, !found.isEmpty else { return }
-        let detail = "the stream is used as it is: \(found.joined(separator: "; "))"
+        let detail = "the stream is used unchanged: \(found.joined(separator: "; "))"
         onDifference(BridgeError(.settingsDiffer, subject: stream.name, detail: detail.singleLine))
     }
 
@@ -117,7 +116,7 @@ actor StreamSetup {
         try await untilKnown(.states)
     }
 
-    /// Waits for what is being created; once more where that was forgotten meanwhile.
+    /// Waits for pending creations; once more if they were forgotten meanwhile.
     private func untilKnown(_ storage: Storage) async throws {
         while true {
             if isClosed { throw BridgeError(.closed) }
@@ -153,7 +152,7 @@ actor StreamSetup {
         }
     }
 
-    /// Looks whether the bucket has lost values, which no server tells those who watch.
+    /// Returns whether the bucket has lost values, which the server does not report to watchers.
     ///
     /// - Returns: Whether it has since that was asked last, here or by ``prepareStates()``.
     func hasLostStates() async throws -> Bool {

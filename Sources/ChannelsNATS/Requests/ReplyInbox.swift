@@ -7,9 +7,10 @@ import Foundation
 
 /// Receives the answers to all requests of a transport, with one subscription and therefore one thread.
 ///
-/// `state` guards the routes. Whoever waits is told without it.
+/// `state` guards the routes. Waiting tasks are resumed without it.
 final class ReplyInbox: Sendable {
-    /// The message of the C client is valid only during the call. That nobody responds is the failure `noResponder`.
+    /// The message of the C client is valid only during the call. A missing responder is the failure
+    /// `noResponder`.
     typealias OnAnswer = @Sendable (Result<OpaquePointer, BridgeError>) -> Void
 
     private struct Route {
@@ -105,7 +106,7 @@ final class ReplyInbox: Sendable {
 
     /// Fails every request to a subject that the server has refused.
     ///
-    /// - Returns: Whether there was any: then whoever has sent it knows.
+    /// - Returns: Whether there was any.
     func failRequests(because event: NATSConnection.Event) -> Bool {
         guard case .failed(let error) = event, error.refusesMessage, let subject = error.subject else {
             return false
@@ -192,7 +193,7 @@ final class ReplyInbox: Sendable {
             return (overdue.compactMap { id in state.routes[id].map { (id, $0.subject) } }, state.isSweeping)
         }
         for (id, subject) in overdue {
-            end(id, .failure(BridgeError(.timedOut, subject: subject, "no answer came in time")))
+            end(id, .failure(BridgeError(.timedOut, subject: subject, "no answer arrived in time")))
         }
         if goesOn { sweepLater() }
     }
@@ -224,7 +225,7 @@ struct Deadlines {
 }
 
 extension NATSConfiguration {
-    /// A subject of its own for replies or deliveries.
+    /// A new subject for replies or deliveries.
     func newInbox() -> String { "\(inboxPrefix).\(randomIdentifier())" }
 }
 #endif

@@ -32,8 +32,8 @@ final class Ending: Sendable {
         StandardStreams.whenOutputIsClosed { [weak self] in self?.end(SIGPIPE) }
     }
 
-    /// Prints lines on standard output. Returns false if nobody reads it any more: then the command ends, but not
-    /// before the server has been told what was printed.
+    /// Prints lines on standard output. Returns false if it is closed: then the command ends, after it has
+    /// told the server what was printed.
     func shows(_ lines: String) -> Bool {
         let hasReader = StandardStreams.showsToReader(lines)
         if !hasReader { end(SIGPIPE) }
@@ -63,7 +63,7 @@ final class Ending: Sendable {
             }
             if let end { continuation.resume(returning: end) }
         }
-        // What a server that is away should know, it cannot be told.
+        // An unreachable server cannot be told anything.
         do { try await transport.close(within: .seconds(5)) } catch { if signal == nil { throw error } }
         if let signal { StandardStreams.end(bySignal: signal) }
     }

@@ -8,9 +8,9 @@ import ChannelsSQLite
 
 struct Forget: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Removes a durable name from a file, which keeps messages for it no longer.",
+        abstract: "Removes a durable name from a file, with its unsettled messages.",
         discussion: """
-            A file keeps what a durable name has not settled, however long no process
+            A file keeps the unsettled messages of a durable name, however long no process
             uses it. A name that a running process uses is not removed. Prints the
             patterns that the name had. At a server, use 'nats consumer rm'.
 

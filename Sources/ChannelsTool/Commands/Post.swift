@@ -14,7 +14,7 @@ struct Post: AsyncParsableCommand {
               channels post shop.sold '{"total": 3}' --count 1000 --rate 50
               channels post shop.sold @sale.json --durable --count 100000
 
-            With --durable, many messages are on their way at a time.
+            With --durable, many messages are in flight at a time.
 
             A number below zero needs two dashes before it:
               channels post shop.change -- -3

@@ -43,7 +43,7 @@ struct PutBack: AsyncParsableCommand {
     func run() async {
         await reportingFailures {
             let box = DeadLetterBox(try validName(name))
-            // Says what is wrong with the connection before the box makes one of its own.
+            // Reports a connection problem before the box connects itself.
             let transport = try await connection.connect()
             try await transport.close(within: .seconds(5))
             StandardStreams.show("\(try await box.putBack(over: transport, atMost: count ?? .max))")

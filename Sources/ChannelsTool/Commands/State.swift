@@ -58,7 +58,7 @@ struct State: AsyncParsableCommand {
         do {
             _ = try await transport.store(message)
         } catch let error as BridgeError where error.code == .unsupported {
-            throw Failure("the server has no states: the first bridge with a state makes room for them (\(error))")
+            throw Failure("the server has no states yet: the first bridge with a state creates them (\(error))")
         }
         try await transport.close(within: .seconds(5))
     }

@@ -17,8 +17,9 @@ struct Streams: AsyncParsableCommand {
               channels streams --json | jq .state.messages
               channels streams messages --file sales.sqlite
 
-            PROCESSES are those that ask for messages of the name now; the server does not say which they are, and one that has no room for
-            more does not ask. --json prints what the server says of each, as it says it.
+            PROCESSES counts those that currently request messages of the name; the
+            server does not say which, and a process without room does not request.
+            --json prints the server's own description of each.
 
             A file has one stream, 'messages', and PROCESSES are those that run and use
             the name.

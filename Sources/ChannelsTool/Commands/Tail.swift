@@ -26,9 +26,9 @@ struct Tail: AsyncParsableCommand {
               channels tail shop.sold --durable audit
               channels tail shop.sold --group workers
 
-            With --since or --durable, it prints what a stream stores. --durable
+            With --since or --durable, it prints stored messages. --durable
             takes the messages of that name: a bridge of the same name and pattern
-            does not get those that are printed here.
+            does not receive those printed here.
 
             Over a file, it prints messages; 'channels state' shows a state.
             """
@@ -42,7 +42,7 @@ struct Tail: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Begin with what was stored since then: 90s, 10m, 2h or 7d ago, 2026-01-31T12:00:00Z, or 'all'.",
+            "Start with messages stored since then: 90s, 10m, 2h or 7d ago, 2026-01-31T12:00:00Z, or 'all'.",
             valueName: "time"
         )
     )
@@ -58,7 +58,7 @@ struct Tail: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Share what is posted with the others of this group: each message goes to one of them.",
+            "Share messages with the other members of this group: each goes to one of them.",
             valueName: "name"
         )
     )
@@ -70,12 +70,12 @@ struct Tail: AsyncParsableCommand {
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
         if since != nil, durable != nil {
-            throw ValidationError("give either --since or --durable: a durable name has a place of its own")
+            throw ValidationError("give either --since or --durable: a durable name has its own position")
         }
         if durable?.isEmpty == true { throw ValidationError("--durable needs a name") }
         if group?.isEmpty == true { throw ValidationError("--group needs a name") }
         if group != nil, since != nil || durable != nil {
-            throw ValidationError("--group is for what is posted from now on; those of one --durable name share, too")
+            throw ValidationError("--group is for messages posted from now on; a --durable name is shared anyway")
         }
     }
 
@@ -94,7 +94,7 @@ struct Tail: AsyncParsableCommand {
         }
     }
 
-    /// What is posted from now on, and states as they change.
+    /// Prints messages posted from now on, and states as they change.
     private func printPosted(_ valid: ChannelPattern, _ transport: any Transport, _ ending: Ending) async throws {
         let subscription = TransportSubscription(to: valid, group: group)
         #if NATS
@@ -127,7 +127,7 @@ struct Tail: AsyncParsableCommand {
     }
     #endif
 
-    /// What a stream stores, each message once.
+    /// Prints the messages of a stream, each once.
     private func printStored(_ valid: ChannelPattern, _ transport: any Transport, _ ending: Ending) async throws {
         #if SQLite
         if let since, let file = transport as? SQLiteTransport {
@@ -153,8 +153,8 @@ struct Tail: AsyncParsableCommand {
         }
     }
 
-    /// Prints a message. The thread of the C client waits for that; what comes meanwhile, it keeps or drops, and
-    /// counts.
+    /// Prints a message. The thread of the C client waits for that; messages arriving meanwhile are buffered
+    /// or dropped, and counted.
     ///
     /// - Returns: Whether it was printed, or need not be.
     @discardableResult

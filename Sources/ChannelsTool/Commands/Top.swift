@@ -8,7 +8,7 @@ struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows which channels are busiest, live.",
         discussion: """
-            A table of names with messages and bytes a second, and the messages since
+            A table of names with messages and bytes a second, and messages since
             it began; the busiest comes first. In a terminal each table replaces the
             one before; elsewhere it follows it.
 
@@ -94,7 +94,7 @@ private final class SharedCounts: Sendable {
     let guarded = Locked(Counts())
 }
 
-/// What has come under each name.
+/// The counts of each name.
 private struct Counts {
     struct Row {
         var name: String
@@ -103,7 +103,7 @@ private struct Counts {
         var total = 0
     }
 
-    /// Names told apart; further ones are counted together, because names can be made up.
+    /// The maximum number of names listed; further ones are counted together, because names can be made up.
     private static let most = 10_000
 
     private var rows: [ExactText: Row] = [:]
@@ -122,7 +122,7 @@ private struct Counts {
         rows[key] = row
     }
 
-    /// The rows, and messages under names that are not told apart, since the last time.
+    /// The rows, and the messages under other names, since the last time.
     mutating func take() -> (rows: [Row], others: Int) {
         defer {
             for name in rows.keys {
@@ -159,7 +159,7 @@ private struct TopTable {
             )
         }
         if sorted.count > room { lines.append("and \(sorted.count - room) more") }
-        if others > 0 { lines.append("and \(others) messages under names that are too many to tell apart") }
+        if others > 0 { lines.append("and \(others) messages under further names") }
         self.lines = lines
     }
 

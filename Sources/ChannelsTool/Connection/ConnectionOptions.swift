@@ -13,7 +13,7 @@ import ChannelsSQLite
 /// Which server to talk to, and as whom; or which file to read and write.
 struct ConnectionOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The SQLite file that the messages go through, instead of a server.", valueName: "path")
+        help: ArgumentHelp("The SQLite file to use instead of a server.", valueName: "path")
     )
     var file: String?
 
@@ -56,7 +56,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         name: .customLong("inbox-prefix"),
-        help: ArgumentHelp("The beginning of the subjects for answers, as the user may use them.", valueName: "subject")
+        help: ArgumentHelp("The prefix of reply subjects that the user may use.", valueName: "subject")
     )
     var inboxPrefix: String?
 
@@ -100,7 +100,7 @@ struct ConnectionOptions: ParsableArguments {
         case .reconnected: StandardStreams.report("the connection is back; messages may have been missed")
         case .lastValuesLost: StandardStreams.report("the server has lost the states")
         case .slowConsumer(_, let dropped):
-            StandardStreams.report("\(dropped) messages came faster than they are read and are missing")
+            StandardStreams.report("\(dropped) messages arrived faster than they were read, and were dropped")
         case .closed(let reason):
             StandardStreams.report("the connection has ended: \(reason.map { "\($0)" } ?? "no reason is given")")
             _exit(1)
@@ -136,7 +136,7 @@ struct ConnectionOptions: ParsableArguments {
         return transport
     }
 
-    /// What the command line says, or else the environment.
+    /// The credentials from the command line, or else from the environment.
     private func authentication() throws -> NATSConfiguration.Authentication {
         if credentials != nil || nkey != nil || user != nil || token != nil {
             let given = [credentials != nil, nkey != nil, user != nil, token != nil].filter { $0 }.count

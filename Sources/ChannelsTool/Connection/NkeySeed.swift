@@ -12,7 +12,7 @@ struct NkeySeed {
         }
         let lines = contents.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
         guard let seed = lines.lazy.compactMap(Self.seed).first else {
-            throw Failure("\(file): no seed of a user's nkey is in it")
+            throw Failure("\(file): it contains no seed of a user's nkey")
         }
         publicKey = Self.text(of: [Self.userPrefix] + (try Self.publicKey(of: seed)))
     }
@@ -76,8 +76,8 @@ struct NkeySeed {
         ) -> Int32
     private typealias FreeKey = @convention(c) (OpaquePointer) -> Void
 
-    /// With OpenSSL, which is in the process because the C client needs it for TLS. It has no function of its own for
-    /// this, and its headers need not be installed.
+    /// With OpenSSL, which is in the process because the C client needs it for TLS. The client has no
+    /// function for this, and the headers of OpenSSL need not be installed.
     private static func publicKey(of seed: [UInt8]) throws -> [UInt8] {
         let process = dlopen(nil, RTLD_NOW)
         guard let newKey = dlsym(process, "EVP_PKEY_new_raw_private_key"),
@@ -90,7 +90,7 @@ struct NkeySeed {
         let get = unsafeBitCast(getPublicKey, to: PublicKey.self)
         // Declared in openssl/evp.h with this type.
         let free = unsafeBitCast(freeKey, to: FreeKey.self)
-        guard let key = new(1087, nil, seed, seed.count) else { throw Failure("OpenSSL does not take the seed") }
+        guard let key = new(1087, nil, seed, seed.count) else { throw Failure("OpenSSL rejects the seed") }
         defer { free(key) }
         var bytes = [UInt8](repeating: 0, count: 32)
         var count = bytes.count

@@ -35,7 +35,7 @@ struct ServerAddress {
         }
     }
 
-    /// Why no connection to it can be made: what the C client does not say. Nil if one can be made now.
+    /// Returns why no connection can be made, which the C client does not say; nil if one can be made.
     func problem() -> Failure? {
         var hints = addrinfo()
         #if canImport(Glibc)

@@ -17,7 +17,7 @@ struct JSONText: Sendable {
 
     /// Returns nil if the bytes are not JSON.
     init?(_ bytes: [UInt8]) {
-        // What is outside of strings is ASCII, so this is about strings.
+        // Everything outside of strings is ASCII, so this checks strings.
         guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
         var reader = Reader(bytes: bytes)
         guard reader.read() else { return nil }

@@ -11,7 +11,7 @@ struct PrintedMessage {
     private let data: Contents
     private let time: String
 
-    /// What a message consists of: text without JSON becomes a string of JSON.
+    /// The contents of a message: text that is not JSON becomes a JSON string.
     private enum Contents {
         case json(JSONText)
         case bytes([UInt8])

@@ -111,6 +111,7 @@ struct MessageQueueTests {
         #expect(living.value == 0)
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     /// A small block is kept for the next messages, a large one is not.
     @Test func whatManyEmptyQueuesKeepIsLittle() async {
         await #expect(processExitsWith: .success) {
@@ -121,6 +122,7 @@ struct MessageQueueTests {
             withExtendedLifetime(runs) {}
         }
     }
+    #endif
 
     private final class IdleQueue {
         private typealias Large = (Int, Int, Int, Int, Int, Int, Int, Int)

@@ -29,6 +29,7 @@ struct ErrorFormTests {
         withExtendedLifetime(sold) {}
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func trapOfAConflictNamesBothTypesAndTheName() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let board = Switchboard()
@@ -39,6 +40,7 @@ struct ErrorFormTests {
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         for word in ["Int", "String", "shop.x"] { #expect(text.contains(word), "\(text)") }
     }
+    #endif
 
     enum Mistake: String, CaseIterable, Codable {
         case interceptorOfAPattern, interceptorOfAState, tracesOfLessThanNothing, shareThatIsNoNumber
@@ -63,6 +65,7 @@ struct ErrorFormTests {
         }
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test(arguments: Mistake.allCases)
     func aMistakeEndsTheProgramAndIsNamed(mistake: Mistake) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [mistake] in
@@ -71,6 +74,7 @@ struct ErrorFormTests {
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(text.contains(mistake.message), "\(text)")
     }
+    #endif
 
     @Test func faultsAndErrorsCanBeMade() {
         let site = RegistrationSite(fileID: "App/Till.swift", line: 7)

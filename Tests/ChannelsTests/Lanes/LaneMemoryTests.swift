@@ -25,6 +25,7 @@ struct LaneMemoryTests {
         }
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test(arguments: Kind.allCases)
     func whatHearsAndWaitsAgainAndAgainIsGivenBack(kind: Kind) async {
         await #expect(processExitsWith: .success) { [kind] in
@@ -32,6 +33,7 @@ struct LaneMemoryTests {
             await kind.check()
         }
     }
+    #endif
 
     private static func listenersOnAQueue() async {
         let queue = DispatchQueue(label: "memory")
@@ -145,6 +147,7 @@ struct LaneMemoryTests {
         }
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test(arguments: [true, false])
     func whatABurstTookIsGivenBackWhenItHasBeenHeard(isBounded: Bool) async {
         await #expect(processExitsWith: .success) { [isBounded] in
@@ -206,6 +209,7 @@ struct LaneMemoryTests {
             await wait(for: bytesInUse() - before) { $0 <= 1 << 20 }
         }
     }
+    #endif
 
     /// Ends when its task is cancelled.
     private static func never() async -> [Int] {

@@ -87,6 +87,16 @@ struct LaneTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// Where the poster's own priority is lower: somebody looks at what the main actor shows.
+    @Test func whatWaitsForTheMainActorComesWithThePriorityOfWhatAUserHasAskedFor() async {
+        let channel = Channel<Int>()
+        let heard = Recorder<TaskPriority>()
+        let token = channel.listen { @MainActor _ in heard.record(Task.currentPriority) }
+        await Task.detached(priority: .background) { _ = channel.post(1) }.value
+        #expect(await heard.wait(count: 1) == [.userInitiated])
+        withExtendedLifetime(token) {}
+    }
+
     // MARK: Rule 6, beyond the poster's thread
 
     @Test(arguments: LanePlace.allCases)
@@ -111,6 +121,7 @@ struct LaneTests {
 
     // MARK: Global queues
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func listenersOnAGlobalConcurrentQueueRunAtTheSameTime() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
@@ -126,4 +137,5 @@ struct LaneTests {
             withExtendedLifetime(tokens) {}
         }
     }
+    #endif
 }

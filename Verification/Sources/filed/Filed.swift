@@ -20,6 +20,8 @@ private func say(_ line: String) {
 ///     filed unsettled FILE                     prints what is taken and not settled
 ///     filed order FILE FIRST END               stores an order and a message in one transaction for each number
 ///     filed compare FILE                       prints how many orders there are without a message, and messages without an order
+///     filed inbox FILE                         books each of those messages and settles it, in one transaction
+///     filed booked FILE                        prints how many messages are booked, more than once, and not at all
 ///     filed latency FILE COUNT                 sends to itself by an echo in another process
 ///     filed echo FILE                          is that other process
 ///     filed fill FILE COUNT                    stores numbers that nobody hears
@@ -42,6 +44,8 @@ enum Filed {
         case ("unsettled", 2): try await unsettled(file)
         case ("order", 4): try await order(file, number(2)..<number(3))
         case ("compare", 2): try await compare(file)
+        case ("inbox", 2): try await inbox(file)
+        case ("booked", 2): try await booked(file)
         case ("latency", 3): try await latency(file, number(2))
         case ("echo", 2): try await echo(file)
         case ("fill", 3): try await fill(file, number(2))
@@ -178,7 +182,12 @@ enum Filed {
         settings.busyMode = .timeout(60)
         let database = try DatabasePool(path: file, configuration: settings)
         try await database.write {
-            try $0.execute(sql: "CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY)")
+            try $0.execute(
+                sql: """
+                    CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY);
+                    CREATE TABLE IF NOT EXISTS bookings (number INTEGER);
+                    """
+            )
         }
         return database
     }
@@ -217,6 +226,44 @@ enum Filed {
                 + "\(second.subtracting(first).count) messages without an order, \(messages.count - second.count) messages twice"
         )
         for number in orders.sorted() { say("order \(number)") }
+    }
+
+    private static func inbox(_ file: String) async throws {
+        let database = try await database(file)
+        let board = Switchboard(onFault: { say("fault \($0)") })
+        let token = board[ordered].posts.listen { post in
+            try await database.write { db in
+                try db.execute(sql: "INSERT INTO bookings VALUES (?)", arguments: [post.message])
+                say("begun \(post.message)")
+                Thread.sleep(forTimeInterval: 0.001)
+                try post.settle(in: db)
+                Thread.sleep(forTimeInterval: 0.001)
+            }
+            say("committed \(post.message)")
+        }
+        let transport = SQLiteTransport(path: file)
+        let bridge = Bridge("books", switchboard: board, transport: transport, routes: [.incoming(ordered, durable: true)])
+        try await bridge.run()
+        withExtendedLifetime(token) {}
+    }
+
+    private static func booked(_ file: String) async throws {
+        let (messages, bookings) = try await database(file).read { db in
+            (
+                try Set(
+                    String.fetchAll(
+                        db,
+                        sql: "SELECT CAST(body AS TEXT) FROM channels_messages WHERE subject = 'proof.ordered'"
+                    )
+                ),
+                try String.fetchAll(db, sql: "SELECT CAST(number AS TEXT) FROM bookings")
+            )
+        }
+        let unique = Set(bookings)
+        say(
+            "\(unique.count) booked, \(bookings.count - unique.count) more than once, "
+                + "\(messages.subtracting(unique).count) not booked, \(unique.subtracting(messages).count) invented"
+        )
     }
 
     // MARK: Figures

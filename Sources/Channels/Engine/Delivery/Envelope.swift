@@ -3,13 +3,22 @@
 final class Envelope: Sendable {
     let sender: (any AnyObject & Sendable)?
     let origin: Origin
+    /// How it came in over a bridge.
+    let delivery: RemoteDelivery?
     /// Tracks the listeners, if the poster waits for them to finish.
     let tracker: PostTracker?
     let trace: PostTrace?
 
-    init(sender: (any AnyObject & Sendable)?, origin: Origin, tracker: PostTracker?, trace: PostTrace? = nil) {
+    init(
+        sender: (any AnyObject & Sendable)?,
+        origin: Origin,
+        delivery: RemoteDelivery? = nil,
+        tracker: PostTracker?,
+        trace: PostTrace? = nil
+    ) {
         self.sender = sender
         self.origin = origin
+        self.delivery = delivery
         self.tracker = tracker
         self.trace = trace
     }
@@ -41,7 +50,7 @@ extension PostContext {
 
 extension ListenerList {
     fileprivate func place(_ envelope: Envelope?) -> PostPlace? {
-        guard let process = envelope?.origin.process else { return place }
-        return .at(name, process)
+        guard let envelope, let process = envelope.origin.process else { return place }
+        return .at(name, process, envelope.delivery)
     }
 }

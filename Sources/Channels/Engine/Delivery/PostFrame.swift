@@ -114,7 +114,13 @@ struct PostFrame {
     mutating func envelopeToKeep(withTracker: Bool) -> Envelope? {
         if let envelope {
             guard envelope.tracker != nil, !withTracker else { return envelope }
-            return Envelope(sender: envelope.sender, origin: envelope.origin, tracker: nil, trace: envelope.trace)
+            return Envelope(
+                sender: envelope.sender,
+                origin: envelope.origin,
+                delivery: envelope.delivery,
+                tracker: nil,
+                trace: envelope.trace
+            )
         }
         guard let sender = sender?.living else { return nil }
         envelope = Envelope(sender: sendable(sender), origin: .local, tracker: nil)

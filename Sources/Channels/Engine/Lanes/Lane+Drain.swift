@@ -29,7 +29,8 @@ extension Lane {
         case .mainActor:
             // A job for each turn: a task that yields here resumes by way of the pool, 20 microseconds later.
             let turn: @MainActor @Sendable () -> Void = { if self.drain() != .idle { self.schedule() } }
-            Task.detached(operation: turn)
+            // Somebody looks at what it shows.
+            Task.detached(priority: .userInitiated, operation: turn)
         case .actor:
             Task.detached {
                 await self.runTurns {

@@ -61,12 +61,16 @@ final class Lane: @unchecked Sendable {  // guards: see above
     init(_ target: Target, of actor: (any Actor)? = nil) {
         self.target = target
         home = actor.map { Unretained<AnyObject>($0).address } ?? Self.nowhere
-        if case .mainActor = target {} else { self.actor = actor }
-        guard case .queue(let queue) = target else { return }
-        // Retained by `schedule`.
-        let lane = Unretained(self)
-        job = {
-            if lane.borrow({ $0.runJob(on: queue) }) { lane.release() }
+        switch target {
+        case .mainActor: break
+        case .actor, .awaiting:
+            if let actor, Unretained<AnyObject>(actor).allowsWeakReference { self.actor = actor }
+        case .queue(let queue):
+            // Retained by `schedule`.
+            let lane = Unretained(self)
+            job = {
+                if lane.borrow({ $0.runJob(on: queue) }) { lane.release() }
+            }
         }
     }
 

@@ -10,8 +10,3 @@ extension Duration {
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }
-
-extension Clock<Duration> {
-    /// Sleeps for a time, and not longer than a limit can be.
-    package func sleep(atMost time: Duration) async throws { try await sleep(for: time.asLimit) }
-}

@@ -146,7 +146,13 @@ extension ListenerList {
         guard let meter, meter.traces, envelope?.trace == nil else { return body(post) }
         let origin = envelope?.origin ?? .local
         withTrace(nil, meter, envelope?.sender.map { type(of: $0) }, origin, at: post.site) { trace in
-            let traced = Envelope(sender: envelope?.sender, origin: origin, tracker: envelope?.tracker, trace: trace)
+            let traced = Envelope(
+                sender: envelope?.sender,
+                origin: origin,
+                delivery: envelope?.delivery,
+                tracker: envelope?.tracker,
+                trace: trace
+            )
             body(Post(post, traced))
         }
     }

@@ -1,8 +1,8 @@
 internal import Channels
 
-/// A posted message that is to be published, and what was known when it was posted.
+/// A posted message to be published, with the context of its post.
 final class Departure: @unchecked Sendable {  // what changes is touched as its comment says
-    /// What has become of it: nil if it was sent.
+    /// Its outcome: nil if it was sent.
     typealias End = (error: BridgeError?, isReported: Bool)
 
     let message: any Sendable
@@ -28,7 +28,7 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
     var isUnderWay = false
     /// Nil as long as it is on its way. The listener of the route waits for that, and `postAndWait` for the listener.
     var end: End?
-    /// Until its listener has heard its end. Touched by the listener alone.
+    /// Kept until its listener has received its outcome. Used by the listener only.
     private var unheard: InFlight?
 
     init(
@@ -50,8 +50,8 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
 
     deinit { isHeard() }
 
-    /// Its listener has heard its end, or never will: a lane refuses a message that it has no place for, after it was
-    /// taken.
+    /// Called when its listener has received its outcome, or never will because the lane refused the message
+    /// after it was taken.
     func isHeard() {
         unheard?.end()
         unheard = nil

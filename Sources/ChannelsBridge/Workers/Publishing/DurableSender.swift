@@ -3,15 +3,15 @@ internal import Synchronization
 
 /// Publishes durable messages, several before the first is acknowledged, in order.
 ///
-/// A posted message enters the pipeline on the poster's thread. The route's listener, which hears one message
-/// at a time, waits for the result only, so it does not slow the pipeline down.
+/// A posted message enters the pipeline on the poster's thread. The route's listener, which handles one
+/// message at a time, only waits for the result, so it does not slow the pipeline down.
 ///
-/// `guarded` guards the pipeline and what surrounds it. Messages are encoded, and results are told, without
-/// it.
+/// `guarded` guards the pipeline and its surroundings. Messages are encoded, and results reported, without
+/// the lock.
 final class DurableSender: RouteSender {
     private struct Guarded {
         var pipeline: PublishPipeline
-        /// What the listener waits for, if it does.
+        /// The message that the listener awaits, if it does.
         var listener: (departure: Departure, continuation: CheckedContinuation<Departure.End, Never>)?
         /// How many were acknowledged.
         var sent = 0
@@ -20,7 +20,7 @@ final class DurableSender: RouteSender {
         /// The posts for which a place is kept: not those that listeners make because of them.
         var posts: Set<PostPosition> = []
         var task: Task<Void, Never>?
-        /// Whether the task has found nothing to do, and nobody has woken it since.
+        /// Whether the task is idle and has not been woken since.
         var isIdle = false
         var pause: Task<Void, Never>?
         /// Whether a fault has been raised for one of the attempts since the last pause, which fail together.
@@ -38,7 +38,7 @@ final class DurableSender: RouteSender {
             return (BridgeError(.closed, subject: departure.subject), isReported: false)
         }
 
-        /// The listener, if what it waits for has ended, and how.
+        /// The listener and the outcome, if the message that it awaits has ended.
         mutating func takeListener() -> (CheckedContinuation<Departure.End, Never>, Departure.End)? {
             guard let (departure, continuation) = listener, let end = end(of: departure) else { return nil }
             listener = nil
@@ -59,7 +59,7 @@ final class DurableSender: RouteSender {
     /// Whether an attempt has failed, so that nothing more is published until it is repeated. Written with the
     /// lock held.
     private let hasFailed = Atomic<Bool>(false)
-    /// Where so many bytes have been encoded, they are counted before more are.
+    /// After this many encoded bytes, they are charged before more are encoded.
     private static let mostBytesAtOnce = 1 << 16
 
     init(_ context: BridgeContext, _ packaging: Packaging) {
@@ -158,7 +158,7 @@ final class DurableSender: RouteSender {
         }
     }
 
-    /// Tells the listener what it waits for, if that has ended.
+    /// Resumes the listener if the message that it awaits has ended.
     private func tell() {
         if let (listener, end) = guarded.withLock({ $0.takeListener() }) { listener.resume(returning: end) }
     }
@@ -197,7 +197,7 @@ final class DurableSender: RouteSender {
         }
         // Otherwise they have been counted, and their ends are known.
         for departure in refused where !isAbandoned {
-            // There is no room for its bytes: what comes last is dropped.
+            // There is no room for its bytes: the newest message is dropped.
             fail(departure, drop(departure.subject, isClosed: false), isReported: true)
         }
     }
@@ -243,7 +243,7 @@ final class DurableSender: RouteSender {
             if error != nil { context.count(\.failed) }
         }
         if wakes { bell.ring() }
-        // It is not lost; somebody should look.
+        // It is not lost, but should be looked at.
         if tells, let error { context.report(error, on: departure.subject) }
     }
 
@@ -277,7 +277,7 @@ final class DurableSender: RouteSender {
 
     /// Makes a post with a place that is kept, which uses it or not: then it is given back.
     ///
-    /// - Parameter position: That of the post.
+    /// - Parameter position: The position of the post.
     func postReserved<Result>(at position: @autoclosure () -> PostPosition = .next, _ body: () -> Result) -> Result {
         let position = position()
         guarded.withLock { _ = $0.posts.insert(position) }
@@ -303,10 +303,10 @@ final class DurableSender: RouteSender {
         if wakes { bell.ring() }
     }
 
-    /// Whether what is posted is not published any more, place or not.
+    /// Whether posts are no longer published, even with a reserved place.
     var isAbandoned: Bool { guarded.withLock { $0.pipeline.isAbandoned } }
 
-    /// Gives the places that are free to those who wait; if there will be none, tells them.
+    /// Gives free places to waiting senders, or fails them if there will be none.
     private func admit() {
         while true {
             let (admitted, isClosed) = guarded.withLock { guarded in
@@ -331,7 +331,7 @@ final class DurableSender: RouteSender {
     private func drop(_ subject: String, isClosed: Bool) -> BridgeError {
         let (limit, byteLimit) = (context.configuration.routeLimit, context.configuration.routeByteLimit)
         let detail =
-            "\(limit) messages or \(byteLimit) bytes wait to be acknowledged, or as much as the bridge may hold"
+            "\(limit) messages or \(byteLimit) bytes are unacknowledged, or the bridge's limit is reached"
         let error =
             isClosed
             ? BridgeError(.closed, subject: subject) : BridgeError(.bufferFull, subject: subject, detail: detail)
@@ -349,7 +349,7 @@ final class DurableSender: RouteSender {
         admit()
         bell.ring()
         await task?.value
-        // The pipeline is done, or abandoned: nobody waits for it.
+        // The pipeline is done or abandoned: no task waits for it.
         let pause = guarded.withLock { $0.pause }
         pause?.cancel()
         await pause?.value

@@ -5,7 +5,7 @@ internal import Channels
 /// It listens from its creation on: messages posted before the transport is connected wait.
 final class OutgoingWorker: RouteWorker {
     private let pattern: ChannelPattern
-    /// The patterns of routes that take precedence: they send what they match.
+    /// The patterns of routes that take precedence.
     private let earlier: [ChannelPattern]
     private let sender: any RouteSender
     /// Owns the listener, which holds the sender.
@@ -56,7 +56,7 @@ final class OutgoingWorker: RouteWorker {
     }
 
     func abandon() {
-        // First: the sender waits for what the listener has.
+        // First: the sender waits for the listener's messages.
         token.cancel()
         sender.abandon()
     }

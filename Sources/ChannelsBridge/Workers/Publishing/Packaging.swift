@@ -1,4 +1,4 @@
-/// Makes messages for the transport of those of one route. What is the same in all of them is made once.
+/// Converts the messages of one route for the transport. Parts that all of them share are made once.
 struct Packaging: Sendable {
     typealias Encode = @Sendable (_ message: any Sendable, _ subject: String) throws -> [UInt8]
 

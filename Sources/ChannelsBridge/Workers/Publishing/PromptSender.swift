@@ -6,7 +6,7 @@ final class PromptSender: RouteSender {
     private let context: BridgeContext
     private let packaging: Packaging
     private let isOpen = Atomic<Bool>(true)
-    /// What the listener has yet to send.
+    /// The messages that the listener has yet to send.
     private let unsent = InFlight()
 
     init(_ context: BridgeContext, _ packaging: Packaging) {
@@ -19,7 +19,7 @@ final class PromptSender: RouteSender {
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
         guard isOpen.load(ordering: .acquiring) else { return nil }
         guard let charge = context.outgoing.charge(messages: 1) else {
-            let detail = "\(context.configuration.messageLimit / 2) messages of the bridge wait to be sent"
+            let detail = "\(context.configuration.messageLimit / 2) messages of the bridge are queued to be sent"
             let error = BridgeError(.bufferFull, subject: name, detail: detail)
             context.lose(error, \.dropped)
             Switchboard.refusePost(because: error)
@@ -47,7 +47,7 @@ final class PromptSender: RouteSender {
         await unsent.wait()
     }
 
-    /// What waits for the listener is released by that, and what it sends ends.
+    /// That releases the listener's queued messages, and ends the one being sent.
     func abandon() {
         isOpen.store(false, ordering: .releasing)
     }

@@ -23,10 +23,10 @@ struct PublishPipeline: Sendable {
         case done
     }
 
-    /// What has become of an attempt.
+    /// The outcome of an attempt.
     enum End { case acknowledged, failed, refused }
 
-    /// What has become of its message.
+    /// The outcome of its message.
     enum Outcome {
         case isOver, isToBeRepeated
         /// It had ended before, or the pipeline has been abandoned.
@@ -45,7 +45,7 @@ struct PublishPipeline: Sendable {
     /// How many of them are being encoded.
     private var encoding = 0
     private var waiting = Fifo<Departure>()
-    /// How many are under way.
+    /// How many attempts are in flight.
     private var unacknowledged = 0
     /// Attempts that failed, to be repeated.
     private var failed: [Departure] = []

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// Publishes what an outgoing route takes. Its worker calls what a ``RouteWorker`` has in common with it.
+/// Publishes the messages of an outgoing route. Its worker forwards the calls of ``RouteWorker``.
 protocol RouteSender: RouteWorker {
     /// How many messages may wait for ``send(_:)``; the route drops others.
     var buffering: BufferingPolicy { get }

@@ -1,0 +1,79 @@
+#if SQLite
+public import Channels
+internal import ChannelsBridge
+public import GRDB
+
+/// The inbox: a message that is settled with what its listener has done.
+extension Posted {
+    /// Settles a durable message in a transaction of your own, in the file that it came from: the message is settled once
+    /// that is committed, together with your data, and never if it is rolled back. Then it has its effect exactly once.
+    ///
+    /// ```swift
+    /// board[.sold].posts.listen { post in
+    ///     try await database.write { db in
+    ///         try Booking(post.message).insert(db)
+    ///         try post.settle(in: db)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// A message is settled once for all listeners of a durable name: one that settles should be the only one. If the
+    /// transaction is rolled back, the message is delivered again, also if the listener does not throw. Commit before the
+    /// listener returns.
+    ///
+    /// - Parameter db: Your database, the file of the bridge's ``SQLiteTransport``, in your transaction.
+    /// - Throws: A `BridgeError` with the code `unsupported` for a message that did not come over a file as a durable one; with
+    ///   the code `refused` if the message is no longer this process's, because it was settled or the file was replaced, or if `db`
+    ///   is another file; a `DatabaseError`. Let it end the transaction.
+    public func settle(in db: Database) throws {
+        guard let message = delivery?.context as? SQLiteDurableName.Delivery else {
+            let detail = "only a message that came in as a durable one over a file can be settled in a transaction"
+            throw BridgeError(.unsupported, subject: channelName, detail: detail)
+        }
+        guard try db.tableExists("channels_unsettled"), try message.settle(in: db) else {
+            let detail = "the message is not, or no longer, this process's in this database"
+            throw BridgeError(.refused, subject: channelName, detail: detail)
+        }
+    }
+
+    /// Notes in a transaction of your own that a message has been handled, for a message that came over another
+    /// transport than this file: its effect is committed with the note, and the next delivery finds that.
+    ///
+    /// ```swift
+    /// board[.sold].posts.listen { post in
+    ///     try await database.write { db in
+    ///         guard try post.markHandled(in: db) else { return }
+    ///         try Booking(post.message).insert(db)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The notes are in the table `channels_handled`, which is created if the database does not have it.
+    ///
+    /// - Parameters:
+    ///   - count: How many notes are kept. A message that comes again after as many others is taken for a new one.
+    ///   - db: Your database, in your transaction.
+    /// - Returns: False if it was handled before.
+    /// - Throws: A `BridgeError` with the code `unsupported` for a message without an identifier, such as one that was posted in
+    ///   this process; a `DatabaseError`.
+    public func markHandled(keeping count: Int = 1_000_000, in db: Database) throws -> Bool {
+        guard let id = delivery?.id, !id.isEmpty, case .remote(let source) = origin else {
+            let detail = "it has no identifier: only messages from other processes have one"
+            throw BridgeError(.unsupported, subject: channelName, detail: detail)
+        }
+        try db.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS channels_handled (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, id TEXT NOT NULL, UNIQUE (source, id)
+                )
+                """
+        )
+        try db.cachedStatement(sql: "INSERT OR IGNORE INTO channels_handled (source, id) VALUES (?, ?)")
+            .execute(arguments: [source, id])
+        guard db.changesCount == 1 else { return false }
+        try db.cachedStatement(sql: "DELETE FROM channels_handled WHERE number <= ?")
+            .execute(arguments: [db.lastInsertedRowID - Int64(max(count, 1))])
+        return true
+    }
+}
+#endif
