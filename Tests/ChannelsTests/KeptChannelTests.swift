@@ -50,6 +50,20 @@ struct KeptChannelTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func whoAsksForAnotherReentrancyGetsAChannelOfThatAndNoFault() {
+        let faults = Recorder<Fault>()
+        let board = Switchboard { faults.record($0) }
+        let token = board[matching: "kept.*"].listen { [heard] in heard.record("\($0.message)") }
+        board[.number].post(1)
+        let channel = board.channel(.number, reentrancy: .queued)
+        let own = channel.listen { [heard] number in
+            if number < 4 { channel.post(number + 1) } else { heard.record("own") }
+        }
+        board[.number].post(3)
+        #expect(heard.all == ["1", "3", "4", "own"] && faults.all.isEmpty)
+        withExtendedLifetime((token, own)) {}
+    }
+
     @Test func itIsNeitherFoundNorCountedNorShown() {
         let board = Switchboard()
         let token = board[matching: "kept.*"].listen { _ in }

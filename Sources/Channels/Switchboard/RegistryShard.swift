@@ -51,7 +51,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         lock.withLock {
             var removed = Removed()
             let found = self.slot(of: slot.key)
-            if let found, let object = found.living, !found.isKept || found.kind == slot.kind {
+            if let found, let object = found.living, !found.isKept || found.isLike(slot) {
                 if found.isKept, !slot.isKept {
                     forgetKept(found)
                     removed.object = found.handOut()

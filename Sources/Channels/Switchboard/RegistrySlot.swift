@@ -48,6 +48,9 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     @inline(__always)
     var isKept: Bool { kept.load(ordering: .acquiring) }
 
+    /// Whether a channel made for one may be used for the other.
+    func isLike(_ other: RegistrySlot) -> Bool { kind == other.kind && list.reentrancy == other.list.reentrancy }
+
     // MARK: Under the lock
 
     func hold(_ object: AnyObject) {
