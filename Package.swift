@@ -72,7 +72,7 @@ let package = Package(
         ),
         .trait(
             name: "AsyncAlgorithms",
-            description: "For the tests of this package: compiles the guide Operators with swift-async-algorithms."
+            description: "For the tests of this package: compiles the guide on operators with swift-async-algorithms."
         ),
     ],
     dependencies: [

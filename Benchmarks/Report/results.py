@@ -85,15 +85,15 @@ def main(files):
         f"{processor()}, {os.cpu_count()} cores, {platform.system()}, {swift}. "
         f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, commit {commit}. Written by `Scripts/bench`.",
         "",
-        "Every case is measured in turn, in many rounds, so that what disturbs the machine disturbs all alike; a figure is the median of "
-        "the rounds. The machine was shared while this ran: ratios within the run say more than the times themselves. Instructions "
+        "Cases are interleaved over many rounds, so background load affects all of them equally; each figure is the median. "
+        "The machine was shared while this ran: ratios within the run say more than the times themselves. Instructions "
         "(counted under callgrind) and allocations (counted in `malloc`; the control case allocates once per operation) do not depend on that.",
         "",
         "## A post, by number of listeners",
         "",
-        "Nanoseconds per post. A listener calls a function that is not inlined and adds to a counter of its own. From the "
-        "owners that are actors on, one post is a message to each listener on its own actor, queue or task, until all of them have taken it. The columns on the "
-        "right are instructions of one listener more, and allocations of a post to 16.",
+        "Nanoseconds per post. A listener calls a function that is not inlined and adds to a counter of its own. From "
+        "\"Channel, owners that are actors\" down, a post is asynchronous: the time runs until every listener has received the message. The last columns are "
+        "instructions per additional listener, and allocations per post to 16 listeners.",
         "",
         "![Time of one post to 16 listeners](chart.svg)",
         "",
@@ -126,9 +126,9 @@ def main(files):
                 )
             ],
         ),
-        "## Registering and cancelling one listener, by number that stand",
+        "## Registering and cancelling one listener, by number of listeners already registered",
         "",
-        "In a process of its own with one thread, and in the interleaved run, in whose process many threads have posted:",
+        "Measured in a single-threaded process, and in the shared process where many threads have posted:",
         "",
         table(
             ["ns", "0", "100", "10,000", "100,000", "instructions at 10,000", "allocations"],
@@ -168,16 +168,16 @@ def main(files):
         ),
         "## Several threads",
         "",
-        "Listeners share nothing. `1.00` is what one thread does alone; rounds in which a thread lost its core are made again.",
+        "`1.00` is the throughput of one thread. Rounds in which a thread was preempted are repeated.",
         "",
         table(
             ["", "median", "min", "25 %", "75 %"],
             [
                 [label, *spread(figures, f"ns/threads/{name}")]
                 for name, label in (
-                    ("scaling/x-one-channel", "two threads on one channel, times one thread's posts"),
-                    ("by-name/x-one-name", "two threads by one name, times one thread's posts"),
-                    ("scaling/x-two-channels", "two threads on two channels, times one thread's posts"),
+                    ("scaling/x-one-channel", "throughput of two threads on one channel, relative to one thread"),
+                    ("by-name/x-one-name", "throughput of two threads by one name, relative to one thread"),
+                    ("scaling/x-two-channels", "throughput of two threads on two channels, relative to one thread"),
                     ("sixteen/p50", "one post of sixteen threads to 16 listeners, ns: p50"),
                     ("sixteen/p99.9", "p99.9"),
                     ("sixteen/max", "longest of a round"),

@@ -33,7 +33,9 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     /// constant or locked.
     private weak var switchboard: Switchboard?
     private let interval: Duration
-    private let factory: any MetricsFactory
+    private let given: (any MetricsFactory)?
+    /// Looked up at each use: the process may set its own after this was created.
+    private var factory: any MetricsFactory { given ?? MetricsSystem.factory }
     private let known = Locked(Known())
 
     private struct Timers {
@@ -71,7 +73,8 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     ///
     /// - Parameters:
     ///   - interval: How often ``run()`` reports. It must be positive.
-    ///   - factory: Makes the metrics; by default the factory of the process.
+    ///   - factory: Makes the metrics; by default the factory of the process, also if that calls
+    ///     `MetricsSystem.bootstrap` later.
     public init(
         _ switchboard: Switchboard,
         every interval: Duration = .seconds(10),
@@ -80,7 +83,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         require(interval > .zero, "ChannelMetrics: every \(interval); the interval must be positive")
         self.switchboard = switchboard
         self.interval = interval
-        self.factory = factory ?? MetricsSystem.factory
+        given = factory
     }
 
     /// Reports the counts after each interval, and once more at a graceful shutdown or when the task is

@@ -11,7 +11,7 @@ public import Tracing
 /// ```
 ///
 /// A post has a span (`post shop.sold`), a child of the one in which it is made. Each listener call has one
-/// (`hear shop.sold`), a child of the post's, wherever it runs: before `post` returns, later in a lane, or as
+/// (`receive shop.sold`), a child of the post's, wherever it runs: before `post` returns, later in a lane, or as
 /// an async closure. Inside the listener, `ServiceContext.current` is that of its span, so its own posts
 /// continue the trace. A sequence has no call and no span.
 ///
@@ -85,7 +85,7 @@ public struct ChannelSpans: ChannelInstrument {
 
     private func start(_ delivery: DeliveryEvent, _ tracer: some Tracer) -> any Span {
         let span = tracer.startSpan(
-            "hear \(delivery.post.channelName)",
+            "receive \(delivery.post.channelName)",
             context: delivery.context as? ServiceContext ?? .topLevel,
             ofKind: .consumer
         )

@@ -9,7 +9,7 @@ extension Posted {
     /// that is committed, together with your data, and never if it is rolled back. Then it has its effect exactly once.
     ///
     /// ```swift
-    /// board[.sold].posts.listen { post in
+    /// let token = board[.sold].posts.listen { post in
     ///     try await database.write { db in
     ///         try Booking(post.message).insert(db)
     ///         try post.settle(in: db)
@@ -40,7 +40,7 @@ extension Posted {
     /// transport than this file: its effect is committed with the note, and the next delivery finds that.
     ///
     /// ```swift
-    /// board[.sold].posts.listen { post in
+    /// let token = board[.sold].posts.listen { post in
     ///     try await database.write { db in
     ///         guard try post.markHandled(in: db) else { return }
     ///         try Booking(post.message).insert(db)

@@ -1,4 +1,5 @@
 internal import Channels
+internal import Synchronization
 
 /// Suspends listeners and other tasks until a test opens it. It opens once. Waiting does not block a thread.
 ///
@@ -6,6 +7,7 @@ internal import Channels
 /// let gate = Gate()
 /// let token = channel.listen { message in await gate.wait() }
 /// channel.post(1)
+/// await gate.waitUntilReached()
 /// // … the listener is in the middle of its call …
 /// gate.open()
 /// ```
@@ -13,7 +15,16 @@ public final class Gate: Sendable {
     /// Guarded by its lock; continuations are resumed without it.
     private struct State {
         var isOpen = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        var isReached = false
+        var waiting: [ObjectIdentifier: CheckedContinuation<Void, any Error>] = [:]
+        /// Of ``Gate/waitUntilReached()``.
+        var observers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// Tells one wait from another.
+    private final class Key: Sendable {
+        /// Read and written under the lock of the gate.
+        let isCancelled = Atomic<Bool>(false)
     }
 
     private let state = Locked(State())
@@ -31,21 +42,62 @@ public final class Gate: Sendable {
     /// gate again does nothing.
     public func open() {
         let waiting = state.withLock { state in
-            defer { state.waiting = [] }
+            defer { state.waiting = [:] }
             state.isOpen = true
-            return state.waiting
+            return state.waiting.values
         }
         for continuation in waiting { continuation.resume() }
     }
 
     /// Suspends until the gate is open, even if the task is cancelled.
     public func wait() async {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiting.append(continuation) }
-                return state.isOpen
+        // Nobody has its key, and so it is not cancelled.
+        try? await wait(as: Key())
+    }
+
+    /// Suspends until the gate is open.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before.
+    public func waitUnlessCancelled() async throws {
+        let key = Key()
+        try await withTaskCancellationHandler {
+            try await wait(as: key)
+        } onCancel: {
+            let waiting = state.withLock { state in
+                key.isCancelled.store(true, ordering: .relaxed)
+                return state.waiting.removeValue(forKey: ObjectIdentifier(key))
             }
-            if isOpen { continuation.resume() }
+            waiting?.resume(throwing: CancellationError())
         }
+    }
+
+    /// Suspends until a task has come to wait at the gate; returns at once if one has, also if the gate has been opened
+    /// since. Does not end if the task is cancelled.
+    public func waitUntilReached() async {
+        await withCheckedContinuation { continuation in
+            let isReached = state.withLock { state in
+                if !state.isReached { state.observers.append(continuation) }
+                return state.isReached
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+
+    private func wait(as key: Key) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let (observers, isOpen, isCancelled) = state.withLock { state in
+                defer { (state.observers, state.isReached) = ([], true) }
+                let isCancelled = key.isCancelled.load(ordering: .relaxed)
+                if !state.isOpen, !isCancelled { state.waiting[ObjectIdentifier(key)] = continuation }
+                return (state.observers, state.isOpen, isCancelled)
+            }
+            for observer in observers { observer.resume() }
+            if isOpen {
+                continuation.resume()
+            } else if isCancelled {
+                continuation.resume(throwing: CancellationError())
+            }
+        }
+        withExtendedLifetime(key) {}
     }
 }

@@ -4,7 +4,7 @@ import Channels
 import ChannelsTesting
 import Testing
 
-/// The guide Operators, compiled: `swift test --traits AsyncAlgorithms`.
+/// The operators of a guide, compiled: `swift test --traits AsyncAlgorithms`.
 @Suite(.hangLimit)
 struct OperatorGuideTests {
     @Test func debouncedMessagesArePostedOnAChannel() async {

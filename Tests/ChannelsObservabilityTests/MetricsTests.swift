@@ -175,6 +175,20 @@ struct MetricsTests {
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(text.contains("every 0.0 seconds; the interval must be positive"), "\(text)")
     }
+
+    /// In a process of its own, which has one factory for good.
+    @Test func metricsMayBeCreatedBeforeTheProcessSetsItsFactory() async {
+        await #expect(processExitsWith: .success) {
+            let (board, factory) = (Switchboard(diagnostics: .counts), TestMetrics())
+            let metrics = ChannelMetrics(board)
+            MetricsSystem.bootstrap(factory)
+            let token = board[.sold].listen { _ in }
+            board[.sold].post(Sale(total: 1))
+            metrics.report()
+            #expect(factory.counterTotal(label: "channels_posts", dimensions: [("channel", "shop.sold")]) == 1)
+            withExtendedLifetime(token) {}
+        }
+    }
     #endif
 
     @Test func anIntervalMayBeLongerThanAnyClockCanExpress() async throws {

@@ -19,7 +19,7 @@ struct SpanTests {
         tracer.withSpan("request") { _ in _ = board[.sold].post(Sale(total: 1)) }
         let request = try #require(tracer.span("request"))
         let post = try #require(tracer.span("post shop.sold"))
-        let hear = try #require(tracer.span("hear shop.sold"))
+        let hear = try #require(tracer.span("receive shop.sold"))
         #expect(post.parentSpanID == request.spanID)
         #expect(hear.parentSpanID == post.spanID)
         #expect(Set([request, post, hear].map(\.traceID)).count == 1)
@@ -41,7 +41,7 @@ struct SpanTests {
         await screen.listen(to: board)
         await board[.sold].postAndWait(Sale(total: 1))
         let post = try #require(tracer.span("post shop.sold"))
-        let heard = tracer.memory.finishedSpans.filter { $0.operationName == "hear shop.sold" }
+        let heard = tracer.memory.finishedSpans.filter { $0.operationName == "receive shop.sold" }
         #expect(heard.count == 3)
         #expect(heard.allSatisfy { $0.parentSpanID == post.spanID && $0.traceID == post.traceID })
         #expect(Set(seen.all) == Set(heard.map(\.spanID)))
@@ -60,7 +60,7 @@ struct SpanTests {
         board[.sold].post(Sale(total: 1))
         await done.wait()
         await board[.sold].postAndWait(Sale(total: 2))
-        let first = try #require(tracer.span("hear shop.sold"))
+        let first = try #require(tracer.span("receive shop.sold"))
         let onward = try #require(tracer.span("post shop.onward"))
         #expect(onward.parentSpanID == first.spanID && onward.traceID == first.traceID)
         withExtendedLifetime((spans, tokens)) {}
@@ -89,7 +89,7 @@ struct SpanTests {
             try await task.value
         }
         let arrived = try #require(otherTracer.span("post shop.sold"))
-        let hear = try #require(otherTracer.span("hear shop.sold"))
+        let hear = try #require(otherTracer.span("receive shop.sold"))
         let posts = tracer.memory.finishedSpans.filter { $0.operationName == "post shop.sold" }
         let post = try #require(posts.first { $0.traceID == arrived.traceID })
         #expect(hear.traceID == post.traceID)

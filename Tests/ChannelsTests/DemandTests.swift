@@ -14,9 +14,10 @@ struct DemandTests {
         #expect(told.value == 2 && !channel.hasListeners)
     }
 
-    /// Nobody posts: each new channel looks at two others, and forgets those that have gone.
+    /// Nobody posts: each listener pays for looks at those of other channels.
     @Test func anOwnersEndIsNoticedWhileOtherChannelsComeAndGo() {
         let told = Tally()
+        let staying = Owner()
         let channels = (0..<20).map { _ in Channel<Int>(name: nil) { told.add() } }
         for round in 0..<50 {
             do {
@@ -28,11 +29,14 @@ struct DemandTests {
             // Some stay for a while, so that there are gaps among those looked at.
             var others: [Channel<Int>?] = []
             for number in 0..<100_000 where told.value < channels.count * 2 * (round + 1) {
-                others.append(Channel(name: nil) {})
+                let other = Channel<Int>()
+                other.listen(staying) { _, _ in }
+                others.append(other)
                 others[(number * 7) % others.count] = nil
             }
             #expect(told.value == channels.count * 2 * (round + 1))
         }
+        withExtendedLifetime(staying) {}
     }
 
     @Test func onDemandHearsOfTheFirstListenerAndTheLast() {

@@ -46,50 +46,60 @@ struct LifetimeTests {
         withExtendedLifetime((staying, token)) {}
     }
 
-    @Test func memoryStaysBoundedOnASwitchboardOfNamesNobodyPostsTo() throws {
-        let board = Switchboard()
-        let living = Tally()
-        let staying = Owner()
-        for number in 0..<200 {
-            board[try ChannelName<Int>(validating: "stays.\(number)")].listen(staying) { _, _ in }
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
+    /// In a process of its own, without the listeners of other tests among which owners are looked for.
+    @Test func memoryStaysBoundedOnASwitchboardOfNamesNobodyPostsTo() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let board = Switchboard()
+            let living = Tally()
+            let staying = Owner()
+            for number in 0..<200 {
+                board[try ChannelName<Int>(validating: "stays.\(number)")].listen(staying) { _, _ in }
+            }
+            for number in 0..<5_000 {
+                let name = try ChannelName<Int>(validating: "gone.\(number)")
+                board[name].listen(Owner()) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
+            }
+            #expect(living.value < 500)
+            #expect(board.snapshot().channels.count < 700)
+            withExtendedLifetime(staying) {}
         }
-        for number in 0..<5_000 {
-            let name = try ChannelName<Int>(validating: "gone.\(number)")
-            board[name].listen(Owner()) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
-        }
-        #expect(living.value < 500)
-        #expect(board.snapshot().channels.count < 700)
-        withExtendedLifetime(staying) {}
     }
 
-    @Test func memoryStaysBoundedWhoeversOwnerGoesWhenNobodyPosts() {
-        let channel = Channel<Int>()
-        let local = LocalChannel<Int>()
-        let state = StateChannel(0)
-        let requests = RequestChannel<Int, Int>()
-        let board = Switchboard()
-        let kinds = ["plain", "local", "interceptor", "queue", "state", "responder", "pattern", "named", "typed"]
-        let living = kinds.map { _ in Tally() }
-        let staying = Owner()
-        channel.listen(staying) { _, _ in }
-        for _ in 0..<2_000 {
-            let owner = Owner()
-            let all = living.map { Witness($0) }
-            channel.listen(owner) { [one = all[0]] _, _ in withExtendedLifetime(one) {} }
-            local.listen(owner) { [one = all[1]] _, _ in withExtendedLifetime(one) {} }
-            channel.intercept(owner) { [one = all[2]] _, _ in withExtendedLifetime(one) { .continue } }
-            channel.listen(owner, on: .global()) { [one = all[3]] _, _ in withExtendedLifetime(one) {} }
-            state.listen(owner) { [one = all[4]] _, _ in withExtendedLifetime(one) {} }
-            requests.respond(owner) { [one = all[5]] _, number in withExtendedLifetime(one) { number } }
-            board[matching: "a.*"].listen(owner) { [one = all[6]] _, _ in withExtendedLifetime(one) {} }
-            board["a.b"].listen(owner) { [one = all[7]] (_, _: Int) in withExtendedLifetime(one) {} }
-            board[Int.self].listen(owner) { [one = all[8]] _, _ in withExtendedLifetime(one) {} }
+    /// In a process of its own, without the listeners of other tests among which owners are looked for.
+    @Test func memoryStaysBoundedWhoeversOwnerGoesWhenNobodyPosts() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<Int>()
+            let local = LocalChannel<Int>()
+            let state = StateChannel(0)
+            let requests = RequestChannel<Int, Int>()
+            let board = Switchboard()
+            let kinds = ["plain", "local", "interceptor", "queue", "state", "responder", "pattern", "named", "typed"]
+            let living = kinds.map { _ in Tally() }
+            let staying = Owner()
+            channel.listen(staying) { _, _ in }
+            for _ in 0..<2_000 {
+                let owner = Owner()
+                let all = living.map { Witness($0) }
+                channel.listen(owner) { [one = all[0]] _, _ in withExtendedLifetime(one) {} }
+                local.listen(owner) { [one = all[1]] _, _ in withExtendedLifetime(one) {} }
+                channel.intercept(owner) { [one = all[2]] _, _ in withExtendedLifetime(one) { .continue } }
+                channel.listen(owner, on: .global()) { [one = all[3]] _, _ in withExtendedLifetime(one) {} }
+                state.listen(owner) { [one = all[4]] _, _ in withExtendedLifetime(one) {} }
+                requests.respond(owner) { [one = all[5]] _, number in withExtendedLifetime(one) { number } }
+                board[matching: "a.*"].listen(owner) { [one = all[6]] _, _ in withExtendedLifetime(one) {} }
+                board["a.b"].listen(owner) { [one = all[7]] (_, _: Int) in withExtendedLifetime(one) {} }
+                board[Int.self].listen(owner) { [one = all[8]] _, _ in withExtendedLifetime(one) {} }
+            }
+            for (kind, living) in zip(kinds, living) { #expect(living.value < 100, "\(kind)") }
+            #expect(channel.listenerCount == 1)
+            #expect(living[0].value == 0 && living[3].value == 0)
+            withExtendedLifetime(staying) {}
         }
-        for (kind, living) in zip(kinds, living) { #expect(living.value < 100, "\(kind)") }
-        #expect(channel.listenerCount == 1)
-        #expect(living[0].value == 0 && living[3].value == 0)
-        withExtendedLifetime(staying) {}
     }
+    #endif
 
     /// Also where calls are counted, and where the listener is called on its actor at once or has its turn there.
     @MainActor @Test(arguments: [Diagnostics.off, .counts])

@@ -2,7 +2,7 @@ import Channels
 import ChannelsTesting
 import Testing
 
-/// The example of the guide *Overlapping calls*.
+/// The example of the guide *Async listeners and sequences*.
 @MainActor private final class SearchField {
     private(set) var results: [String] = []
 

@@ -13,3 +13,8 @@ nonisolated let board = Switchboard()
 nonisolated let order = Order()
 nonisolated let database = try! DatabaseQueue()
 nonisolated let broker = InMemoryTransport(InMemoryBroker())  // stands for a NATSTransport
+
+nonisolated struct Booking: Codable, PersistableRecord, Sendable {
+    var dish: String
+    init(_ receipt: Receipt) { dish = receipt.dish }
+}

@@ -1,4 +1,3 @@
-import Observation
 import SwiftUI
 import UIKit
 
@@ -6,10 +5,3 @@ struct Sales: Sendable, Equatable {
     var total = 0
     var dish = ""
 }
-
-@MainActor @Observable final class Basket { var total = 0 }
-
-actor Kitchen { func prepare(for total: Int) {} }
-
-@MainActor let basket = Basket()
-let kitchen = Kitchen()

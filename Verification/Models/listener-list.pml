@@ -5,15 +5,15 @@
  *
  *   here                            in Sources/Channels/Engine
  *   enter, leave                    ListenerList.enter, .leave                     (Listeners/ListenerList+Reclaim)
- *   post, visit                     ListenerList.post, .deliverToListeners         (Delivery/ListenerList+Post)
+ *   post, visit                     ListenerList.post, .deliverToListeners         (Delivery/ListenerList+Post, +Deliver)
  *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (Listeners/ListenerList+Remove, +Add, +Links)
  *   Closer                          close                                          (Listeners/ListenerList+Remove)
- *   SCAN                            HazardUse.uses(of:), and .hasUses(of:), which looks before in the same way         (Hazards/HazardUse)
+ *   SCAN                            HazardUse.uses(by:of:), and .hasUses(by:of:), which looks before in the same way         (Hazards/HazardUse)
  *   HAS_ENDED                       HazardUse.hasEnded                             (Hazards/HazardUse)
- *   retire                          retire                                         (Listeners/ListenerList+Reclaim)
- *   look, didUnlock                 collectAfterPost, collectIfAsked; didUnlock    (Listeners/ListenerList+Reclaim, ListenerList)
- *   collectBody, freeGoing          collect(waitsForLock:), RetiredEntries.Chain.free
- *   Drainer                         ListenerToken.cancelAndDrain, waitForPosts
+ *   retire                          HazardDomain.retire                            (Hazards/HazardDomain)
+ *   look, didUnlock                 collectAfterUse, collectIfAsked; didUnlock     (Hazards/HazardDomain, Listeners/ListenerList)
+ *   collectBody, unlockAndFree      collect(waitsForLock:), free                   (Hazards/HazardDomain)
+ *   Drainer                         ListenerToken.cancelAndDrain, waitForUses
  *   Timer                           the looks that are repeated while somebody waits, or a closed list has something retired
  *
  * There is no barrier when a post ends. So a post may read `hasRetired` before others see that it has ended: it ends without notice, and
@@ -76,7 +76,7 @@ bool slot[SLOTS];
 byte sequence[SLOTS];
 bool clearing[SLOTS];
 bool setting[SLOTS];            /* -DPLAIN_ENTER only */
-bool posters[2];                /* the bit of a slot's thread in `posters`; that of GROUP(s) counts */
+bool posters[2];                /* the bit of a slot's thread in `readers`; that of GROUP(s) counts */
 #ifdef ONE_GROUP
 #define GROUP(s) 0
 #else

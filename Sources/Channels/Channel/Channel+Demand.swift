@@ -3,15 +3,14 @@
 extension Channel {
     /// Creates a channel that calls a closure after listeners have been added or removed.
     ///
-    /// A listener whose owner was deallocated is noticed by the next post. Each new channel also checks two
-    /// existing ones for such listeners, so that channels without posts do not accumulate.
+    /// A listener whose owner was deallocated is noticed by the next post, or as listeners are registered, on whatever
+    /// channel.
     ///
     /// - Parameter listeningChanged: Called without locks by the thread that added or removed the listener,
     ///   before `register` or `cancel` returns. Calls may overtake each other: read ``hasListeners``.
     package convenience init(name: String?, listeningChanged: @escaping @Sendable () -> Void) {
         self.init(name: name, reentrancy: .nested(limit: 64), faults: .with(nil), diagnostics: .off)
         list.delegate = DemandDelegate(listeningChanged)
-        DemandRotation.shared.add(list)
     }
 
     /// Whether a listener is registered. Runs no user code, unlike ``isEmpty``: it may be read under a lock.
@@ -29,8 +28,8 @@ extension Channel {
     /// - Parameters:
     ///   - onDemand: Called alternately with true (first listener added) and false (last one removed). Calls
     ///     never overlap and hold no lock; they run on the thread that made the change, or on one that is
-    ///     already calling the closure. A deallocated owner is noticed by the next post, or when another such
-    ///     channel is created. Called with false when the channel is deallocated or finished.
+    ///     already calling the closure. A deallocated owner is noticed by the next post, or as listeners are
+    ///     registered, on whatever channel. Called with false when the channel is deallocated or finished.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
         onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,
@@ -71,7 +70,6 @@ final class Demand: ListenerListDelegate {
 
     static func tell(_ tell: @escaping @Sendable (Bool) -> Void, of list: ListenerList) {
         list.delegate = Demand(tell, before: list.delegate)
-        DemandRotation.shared.add(list)
     }
 
     func listeningChanged(in list: ListenerList) {
@@ -97,42 +95,4 @@ final class Demand: ListenerListDelegate {
     }
 
     func takesOverResuming(_ entry: ListenerEntry) -> Bool { next?.takesOverResuming(entry) ?? false }
-}
-
-/// The lists of these channels, checked in turn.
-private final class DemandRotation: Sendable {
-    private struct WeakList { weak var list: ListenerList? }
-
-    private struct State {
-        var lists: [WeakList] = []
-        var next = 0
-
-        /// Returns the next list in turn, and forgets those that were deallocated.
-        mutating func turn() -> ListenerList? {
-            while !lists.isEmpty {
-                if next >= lists.count { next = 0 }
-                if let list = lists[next].list {
-                    next += 1
-                    return list
-                }
-                lists.swapAt(next, lists.count - 1)
-                lists.removeLast()
-            }
-            return nil
-        }
-    }
-
-    static let shared = DemandRotation()
-
-    private let state = Locked(State())
-
-    func add(_ list: ListenerList) {
-        let chosen = state.withLock { state in
-            let chosen = [state.turn(), state.turn()]
-            state.lists.append(WeakList(list: list))
-            return chosen
-        }
-        // Without the lock, because counting releases the closures of listeners without an owner.
-        for list in chosen { _ = list?.activeListenerCount }
-    }
 }

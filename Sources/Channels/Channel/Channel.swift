@@ -54,7 +54,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
 
     /// The number of listeners, including paused ones and sequences, excluding interceptors.
     /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
-    public var listenerCount: Int { list.activeListenerCount }
+    public var listenerCount: Int { list.pruneAndCount() }
 
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }

@@ -36,7 +36,7 @@ public final class LocalChannel<Message>: LocalListenable {
 
     /// The number of listeners, including paused ones.
     /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
-    public var listenerCount: Int { list.activeListenerCount }
+    public var listenerCount: Int { list.pruneAndCount() }
 
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }

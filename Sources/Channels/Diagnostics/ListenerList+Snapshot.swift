@@ -7,7 +7,7 @@ extension ListenerList {
         messageType: String,
         _ lanes: inout LaneSnapshots
     ) -> ChannelSnapshot {
-        let count = meter?.count
+        let count = isObserved ? recorder?.count : nil
         var listeners: [ListenerSnapshot] = []
         forEachEntry { entry in
             guard !entry.hasEnded, let level = entry.level?.object else { return }
@@ -36,14 +36,15 @@ extension ListenerEntry {
     fileprivate func snapshot(
         _ owner: AnyObject?,
         priority: Int,
-        _ count: ChannelMeter.Count?,
+        _ count: Recorder.Count?,
         _ lanes: inout LaneSnapshots
     ) -> ListenerSnapshot {
         let counters = counters?.object
         // The calls of responders are counted only with diagnostics on.
         let accounts = delivery == .responder && count == nil ? nil : accounts ?? count.map { _ in ListenerAccounts() }
         let isTraced = count?.isTracing == true
-        let waited = isTraced ? counters?.times?.borrow { $0.waited.histogram } : nil
+        let record = record
+        let waited = isTraced ? record?.waited.histogram : nil
         return ListenerSnapshot(
             number: word.load(ordering: .relaxed) & Self.number,
             ownerType: owner.map { "\(type(of: $0))" },
@@ -55,10 +56,10 @@ extension ListenerEntry {
             waiting: accounts?.waiting,
             dropped: accounts?.dropped,
             missed: counters?.missedCount ?? 0,
-            mostWaiting: count != nil && mailbox != nil ? counters?.mostWaiting : nil,
-            failures: count.map { _ in counters?.failureCount ?? 0 },
+            mostWaiting: count != nil && mailbox != nil ? record?.mostWaiting.load(ordering: .relaxed) ?? 0 : nil,
+            failures: count.map { _ in record?.failures.load(ordering: .relaxed) ?? 0 },
             waited: waited,
-            spent: isTraced ? counters?.times?.borrow { $0.spent.histogram } : nil,
+            spent: isTraced ? record?.spent.histogram : nil,
             lane: mailbox?.lane.flatMap { lanes.index(of: $0, waited) }
         )
     }

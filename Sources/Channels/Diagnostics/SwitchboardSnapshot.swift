@@ -23,7 +23,7 @@ extension Switchboard {
         var seen: Set<UInt> = []
         // One that is kept for posts is there if what is posted on it is counted.
         for (slot, _) in registry.channels
-        where (!slot.isKept || slot.list.isMetered) && seen.insert(slot.list.address).inserted {
+        where (!slot.isKept || slot.list.isObserved) && seen.insert(slot.list.address).inserted {
             let (kind, type) = slot.kind.described
             channels.append(slot.list.snapshot(name: slot.displayName, kind: kind, messageType: type, &lanes))
         }

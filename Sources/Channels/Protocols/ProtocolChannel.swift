@@ -89,7 +89,7 @@ public final class ProtocolChannel<Observer> {
 
     /// The number of observers.
     /// - Complexity: O(*n*): observers that were deallocated are removed first.
-    public var observerCount: Int { list.activeListenerCount }
+    public var observerCount: Int { list.pruneAndCount() }
 
     /// Whether there are no observers.
     public var isEmpty: Bool { observerCount == 0 }
@@ -212,7 +212,7 @@ extension ListenerList {
     /// travel in the message without an allocation.
     @usableFromInline
     func notify(_ post: Post, _ visit: (MessageAddress) -> Void) -> Int {
-        if head.load(ordering: .acquiring) == 0, !isMetered { return 0 }
+        if head.load(ordering: .acquiring) == 0, !isObserved { return 0 }
         var visitor = Visitor()
         return MessageAddress.lending(mutable: &visitor) { visitor in
             var frame = PostFrame(self, visitor, post)
@@ -220,19 +220,19 @@ extension ListenerList {
             return frame.lend { frame in
                 let thread = ThreadReference.current
                 if let refused = begin(frame, thread) { return refused }
-                if isMetered { return notifyMetered(frame, thread, visit) }
+                if let activeInstrument { return notify(frame, visit, inside: activeInstrument) }
                 return withPost(frame, thread) { notify(frame, visit) }
             }
         }
     }
 
     @inline(never)
-    private func notifyMetered(
+    private func notify(
         _ frame: FrameReference,
-        _ thread: ThreadReference,
-        _ visit: (MessageAddress) -> Void
+        _ visit: (MessageAddress) -> Void,
+        inside instrument: any ListInstrument
     ) -> Int {
-        meter(frame) { withPost(frame, thread) { notify(frame, visit) } }
+        instrument.post(frame, on: self) { withPost(frame, .current) { notify(frame, visit) } }
     }
 
     @inline(__always)
@@ -249,20 +249,16 @@ extension ListenerList {
     @inline(__always)
     private func notify(_ observer: ListenerEntry, _ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Bool {
         let word = observer.word.load(ordering: .acquiring)
-        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < frame.pointee.number else { return false }
         // Retained for the call, and released after it.
-        guard let owner = observer.retainedOwner else {
-            remove(observer)
-            return false
-        }
-        defer { owner.release() }
-        guard !frame.pointee.excludes(owner) else { return false }
+        let owner = observer.retainedOwner
+        defer { owner?.release() }
+        guard admits(frame, to: observer, word, owner) else { return false }
         frame.pointee.beginCall(of: observer)
         let visitor = frame.pointee.message
         observer.body.callGeneral(visitor, nil, frame)
         // Set by the entry's call; the owner it names is held above.
         guard let existential = visitor.load(as: Visitor.self).existential else { return true }
-        if frame.pointee.slowPath != .none {
+        if frame.pointee.checksAll {
             countCall(of: observer, frame) { visit(existential) }
         } else {
             visit(existential)
@@ -273,7 +269,7 @@ extension ListenerList {
     /// Calls an observer while diagnostics may be on.
     @inline(never)
     private func countCall(of observer: ListenerEntry, _ frame: FrameReference, _ call: () -> Void) {
-        observer.counters?.borrow { $0.countDirectCall() }
+        if isObserved { observer.ensureCounters().borrow { $0.countDirectCall() } }
         guard let trace = frame.pointee.envelope?.trace else { return call() }
         trace.deliver(to: observer, call)
     }

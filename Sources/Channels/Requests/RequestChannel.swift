@@ -45,7 +45,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// The number of responders.
     /// - Complexity: O(*n*): responders whose owner was deallocated are removed first.
-    public var responderCount: Int { list.activeListenerCount }
+    public var responderCount: Int { list.pruneAndCount() }
 
     /// Whether there are no responders.
     public var isEmpty: Bool { responderCount == 0 }
@@ -202,7 +202,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 guard owner != nil || !entry.hasOwner else { return true }
                 var responder: Responder?
                 frame.pointee.beginCall(of: entry)
-                if list.isMetered { entry.counters?.borrow { $0.countDirectCall() } }
+                if list.isObserved { entry.counters?.borrow { $0.countDirectCall() } }
                 MessageAddress.lending(mutable: &responder) { entry.run($0, owner.map { OwnerReference($0) }, frame) }
                 guard let responder else { return true }
                 responder.owner.object = owner.map { sendable($0) }
@@ -219,7 +219,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     private func answer(
         of responder: Responder,
         to request: Request,
-        _ trace: PostTrace?,
+        _ trace: (any MessageTrace)?,
         timeout: Duration? = nil
     ) async throws -> Response {
         let first = FirstResult<Response>()

@@ -176,7 +176,7 @@ public final class StateChannel<State: Sendable>: Listenable {
 
     /// The number of listeners, including paused ones and sequences.
     /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
-    public var listenerCount: Int { list.activeListenerCount }
+    public var listenerCount: Int { list.pruneAndCount() }
 
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }

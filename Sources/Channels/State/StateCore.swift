@@ -42,7 +42,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     func set(_ message: MessageAddress, _ post: Post, store: (MessageAddress) -> Void) -> Bool {
         trapInsideUpdate("set")
         guard let chain = chainOfChange() else { return false }
-        guard list.isMetered else { return set(message, post, chain, store) }
+        guard list.isObserved else { return set(message, post, chain, store) }
         var waits = false
         list.traceState(post) { waits = set(message, $0, chain, store) }
         return waits
@@ -79,7 +79,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     func update(_ post: Post, change: (MessageAddress) -> Bool) -> Bool {
         trapInsideUpdate("update")
         guard let chain = chainOfChange() else { return false }
-        guard list.isMetered else { return self.change(post, chain, change) }
+        guard list.isObserved else { return self.change(post, chain, change) }
         var waits = false
         list.traceState(post) { waits = self.change($0, chain, change) }
         return waits
@@ -156,7 +156,7 @@ extension StateCore {
     /// Admits the value just stored, if anybody listens or counts. Called under the lock, as registration is.
     @inline(__always)
     private func admitChange(_ guarded: inout Guarded, _ envelope: Envelope?, _ chain: Int) -> StateTurns.Admission? {
-        guard !guarded.turns.isClosing, !list.hasNoListenerNow || list.isMetered else { return nil }
+        guard !guarded.turns.isClosing, !list.hasNoListenerNow || list.isObserved else { return nil }
         return admit(&guarded, envelope, for: nil, chain)
     }
 

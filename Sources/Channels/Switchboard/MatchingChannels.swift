@@ -81,6 +81,7 @@ extension Switchboard {
         hub.insert(entry, priority: listener.priority.rawValue)
         patterns.add(patternListener, to: registry)
         observation.apply(to: hub)
+        hub.didUnlock()
         // Its owner may be in its deinit, and no post to the hub would notice.
         if entry.isOrphan { entry.cancel() }
         // It may have ended before the delegate could find the listener.

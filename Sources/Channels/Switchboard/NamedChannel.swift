@@ -40,7 +40,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     /// interceptors.
     ///
     /// - Complexity: O(*n*): listeners of deallocated owners are removed first.
-    public var listenerCount: Int { switchboard.list(key)?.activeListenerCount ?? 0 }
+    public var listenerCount: Int { switchboard.list(key)?.pruneAndCount() ?? 0 }
 
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }

@@ -56,7 +56,7 @@ final class Observation: Sendable {
 
     /// Makes a list count what is asked for now.
     func apply(to list: ListenerList, named name: String? = nil) {
-        guard isOn.load(ordering: .sequentiallyConsistent) || list.wasMetered || name != nil else { return }
+        guard isOn.load(ordering: .sequentiallyConsistent) || list.instrument != nil || name != nil else { return }
         list.measure(instruments, named: name) { guarded.withLock { $0.diagnostics } }
     }
 

@@ -43,7 +43,7 @@ final class PatternListener: Sendable {
     deinit {
         // Its levels retain it.
         hub.close()
-        listener.hasLeft()
+        listener.didLeaveList()
         for waiter in waiters.withLock({ $0 }) { waiter.resume() }
     }
 

@@ -7,13 +7,7 @@ internal import Synchronization
 /// before it walks the channels, and a channel is attached to the patterns and entered in one section of the
 /// lock. Whichever comes second finds the forwarder (`PatternListener.attach`).
 final class PatternListeners: Sendable {
-    private struct Table {
-        var listeners: [PatternListener] = []
-        /// Where the search for deallocated owners continues.
-        var cursor = SweepCursor()
-    }
-
-    private static let looksPerAdd = 4
+    private struct Table { var listeners: [PatternListener] = [] }
 
     private let table = Locked(Table())
     private let count = Atomic<Int>(0)
@@ -43,7 +37,6 @@ final class PatternListeners: Sendable {
             listener.attach(to: slot.list)
             slot.list.didUnlock()
         }
-        sweep()
     }
 
     /// Attaches the matching patterns to a new channel and enters it, with no pattern added in between. The
@@ -81,13 +74,6 @@ final class PatternListeners: Sendable {
             return true
         }
         if wasIn { listener.detach() }
-    }
-
-    /// Removes listeners whose owner was deallocated among the next few: each registration pays for some.
-    private func sweep() {
-        for listener in table.withLock({ $0.cursor.next(Self.looksPerAdd, of: $0.listeners) }) {
-            _ = listener.hub.activeListenerCount
-        }
     }
 }
 

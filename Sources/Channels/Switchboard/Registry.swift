@@ -31,11 +31,6 @@ final class Registry: Sendable {
         ChannelError(.typeMismatch, name: key.text, "channel \(quoted(key.text)) carries \(found), not \(wanted)")
     }
 
-    /// Removes listeners of deallocated owners from a few channels, which are released if they have no other.
-    func sweepSome() {
-        for list in shards[Int.random(in: 0..<Self.shardCount)].someLists() { list.sweepSome() }
-    }
-
     /// Every channel that is there from the beginning of this call to its end, and perhaps others; one may be there
     /// twice. They are alive as long as the array.
     ///

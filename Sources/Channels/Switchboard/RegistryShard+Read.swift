@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Synchronization
 
 // Reading a shard without its lock: how names are looked up, and how one posts by name.
@@ -11,32 +10,22 @@ internal import Synchronization
 // Nothing is freed under a reader:
 // 1. What is removed (a channel no longer kept, the slot of a name, a table) is first made unreachable, by
 //    sequentially consistent stores under the lock. A reader whose announcement comes later in that order
-//    does not meet it. `release` then looks at the slots of every thread that has read the shard: an
-//    announcement that it does not see comes later. (`Decisions/ListenerList.md` explains `readers`.)
-// 2. A use that it sees is waited for, until the slot names neither the shard nor this channel, or a later
-//    use. A slot goes from the shard to the channel by a plain store, and never back within a use: whoever
-//    looks sees one of the two, and waits for either.
-// 3. What may be in use is kept in `retired`, with the uses seen. It is not forgotten: a reader clears its
-//    slot and then reads `hasRetired`, and `collectLater` finds those whose end went unnoticed
-//    (`ListenerList.collectLater` says why there may be one).
+//    does not meet it. `release` retires it after that, as a list retires its entries (`HazardDomain`).
+// 2. A use that is then seen is waited for, until the slot names neither the shard nor an object retired with
+//    this one, or a later use. A slot goes from the shard to the channel by a plain store, and never back
+//    within a use: whoever looks sees one of the two, and waits for either.
 //
 // The switchboard keeps a channel during the search; one that somebody holds and that has no listeners of its own is
 // retained for the post, because patterns may hear it. If the channel is removed meanwhile, another takes its name, or
 // its last listener ends, the post counts as begun before. A post that begins after a change has returned
 // announces itself later, and finds what the change left.
 extension RegistryShard {
-    @inline(__always)
-    private func endReading(_ thread: ThreadReference) {
-        thread.withdraw()
-        if hasRetired.load(ordering: .acquiring) { collect() }
-    }
-
     /// Lends the slot of a name in use, with the shard announced. The body runs no user code.
     @inline(__always)
     private func read<Result>(_ key: NameKey, _ body: (RegistrySlot) -> Result?) -> Result? {
         let thread = ThreadReference.current
-        thread.announce(address, to: readers)
-        defer { endReading(thread) }
+        announceUse(by: thread)
+        defer { withdrawUse(by: thread) }
         return table?.borrow { $0.find(key) }?.borrow(body)
     }
 
@@ -59,21 +48,21 @@ extension RegistryShard {
     @inline(__always)
     func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: ObjectIdentifier) -> Int? {
         let thread = ThreadReference.current
-        let use = thread.announce(address, to: readers)
+        let use = announceUse(by: thread)
         guard let slot = table?.borrow({ $0.find(key) }), slot.borrow({ $0.messageType }) == type else {
-            endReading(thread)
+            withdrawUse(by: thread)
             return nil
         }
         let found = slot.borrow { (channel: $0.heldAddress, list: $0.listReference) }
         guard found.channel != 0 else {
             let living = slot.borrow { $0.living }
-            endReading(thread)
+            withdrawUse(by: thread)
             return living.map { postRetaining(message, post, on: $0, found.list) }
         }
         use.pointee.address.store(found.channel, ordering: .releasing)
         // The channel is kept until the use ends, and keeps its list.
         let reached = found.list.borrow { $0.post(message, post) }
-        endReading(thread)
+        withdrawUse(by: thread)
         return reached
     }
 
@@ -89,67 +78,11 @@ extension RegistryShard {
         return list.borrow { $0.post(message, post) }
     }
 
-    /// What a change has made unreachable: counted references, on which readers may still rely.
-    struct Removed: Sendable {
-        var object: Unretained<AnyObject>?
-        var slot: Unretained<RegistrySlot>?
-        var table: Unretained<NameTable>?
-
-        /// Releases the references. May run user code: the deinit of a channel.
-        func free() {
-            object?.release()
-            slot?.release()
-            table?.release()
-        }
-    }
-
-    /// What has been removed and may be in use.
-    struct Retired {
-        let removed: Removed
-        let uses: [HazardUse]
-
-        func isUnused(in shard: UInt) -> Bool {
-            uses.allSatisfy { $0.hasEnded(shard, or: removed.object?.address) }
-        }
-    }
-
     /// Releases what was removed, at once or after its last reader. Called without a lock; may run user code.
     func release(_ removed: Removed) {
-        guard removed.object != nil || removed.slot != nil || removed.table != nil else { return }
-        let groups = readers.load(ordering: .sequentiallyConsistent)
-        let uses = HazardUse.uses(of: address, or: removed.object?.address, by: groups)
-        guard !uses.isEmpty else { return removed.free() }
-        let collectsLater = lock.withLock {
-            retired.append(Retired(removed: removed, uses: uses))
-            hasRetired.store(true, ordering: .sequentiallyConsistent)
-            return backoff.begin()
-        }
-        collect()
-        if collectsLater { collectLater() }
-    }
-
-    /// Collects later, as long as anything is retired.
-    private func collectLater(after milliseconds: Int = 1) {
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
-            collect()
-            let next = lock.withLock { backoff.end(after: milliseconds, isEmpty: retired.isEmpty) }
-            if let next { collectLater(after: next) }
-        }
-    }
-
-    /// Releases what was retired and is no longer used.
-    @inline(never)
-    private func collect() {
-        var freed: [Retired] = []
-        let address = address
-        lock.withLock {
-            var rest: [Retired] = []
-            for retired in retired {
-                if retired.isUnused(in: address) { freed.append(retired) } else { rest.append(retired) }
-            }
-            retired = rest
-            if retired.isEmpty { hasRetired.store(false, ordering: .sequentiallyConsistent) }
-        }
-        for retired in freed { retired.removed.free() }
+        guard !removed.isEmpty else { return }
+        let unused = lock.withLock { removed.filter { retire($0) } }
+        for object in unused { object.release() }
+        collectAfterUnlocking()
     }
 }

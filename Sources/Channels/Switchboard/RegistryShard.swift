@@ -1,39 +1,30 @@
 internal import Synchronization
 
-/// One shard of the names. `table`, `order`, `kept`, `cursor`, `retired` and `backoff` are changed under `lock`; the
-/// table is read without it, see `RegistryShard+Read`. Objects are released outside: a deinit is user code.
+/// One shard of the names. `table`, `order` and `kept` are changed under `lock`; the table is read without it,
+/// see `RegistryShard+Read`. Objects are released outside: a deinit is user code.
 ///
 /// A channel that a post makes because patterns hear its name is *kept* for the next post, as long as they do. Nobody
 /// else has it: it is neither found nor shown, and makes way for a channel of another type. Whoever asks for the channel of
 /// the name is handed it, and from then on it is like any other.
-final class RegistryShard: @unchecked Sendable {  // guards: see above
+final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see above
     /// The most names visited in one section of the lock, which takes some ten microseconds.
     static let longestPortion = 64
     /// The most channels kept: names that are invented at run time must not exhaust memory.
     private static let mostKept = 64
 
-    let lock = SpinLock()
     /// The address of the table, retained.
     private let tableAddress = Atomic<UInt>(Unretained.retaining(NameTable()).address)
-    /// The groups of the threads that have read this shard, as ``ListenerList/posters``.
-    let readers = Atomic<UInt64>(0)
-    let hasRetired = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
     /// The slots in the table whose channels are kept, oldest first.
     @safe @exclusivity(unchecked) private var kept: [RegistrySlot] = []
-    @safe @exclusivity(unchecked) private var cursor = SweepCursor()
-    @safe @exclusivity(unchecked) var retired: [Retired] = []
-    /// When somebody looks again for what was retired.
-    @safe @exclusivity(unchecked) var backoff = CollectionBackoff()
     private let mostVisited = Atomic<Int>(0)
 
+    init() { super.init(lendsObjects: true) }
+
     deinit {
-        for retired in retired { retired.removed.free() }
+        for object in takeRetired() { object.release() }
         table?.release()
     }
-
-    /// The address of the shard, as announced by those who read it: compared only.
-    var address: UInt { Unretained(self).address }
 
     /// Used under the lock, or after announcing that the shard is read.
     @inline(__always)
@@ -44,17 +35,20 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     /// The channel that a name has after entering one, and what was removed for it.
     typealias Entered = (object: AnyObject, kind: ChannelContent, removed: Removed)
 
+    /// What a change has made unreachable: counted references, on which readers may still rely.
+    typealias Removed = [Unretained<AnyObject>]
+
     /// Enters a channel, unless the name has one by now.
     ///
     /// The caller, once it holds no lock, hands what was removed for it to ``release(_:)``.
     func enter(_ slot: RegistrySlot, _ object: AnyObject) -> Entered {
         lock.withLock {
-            var removed = Removed()
+            var removed: Removed = []
             let found = self.slot(of: slot.key)
             if let found, let object = found.living, !found.isKept || found.isLike(slot) {
                 if found.isKept, !slot.isKept {
                     forgetKept(found)
-                    removed.object = found.handOut()
+                    if let object = found.handOut() { removed.append(object) }
                 }
                 return (object, found.kind, removed)
             }
@@ -72,7 +66,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     /// Removes a channel just kept if no pattern hears it any more, or the oldest one if there are too many.
     func limitKept(_ key: NameKey) {
-        var removed = Removed()
+        var removed: Removed = []
         lock.withLock {
             if let slot = slot(of: key), slot.isKept, slot.list.hasNoListenerNow {
                 takeOut(slot, &removed)
@@ -85,16 +79,16 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     /// Retains the channel while it has listeners.
     func listeningChanged(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
-        var removed = Removed()
+        var removed: Removed = []
         lock.withLock {
             guard let slot = self.slot(of: key), slot.list === list else { return }
             // Read under the lock: of two threads, the later one reads the later count.
             if list.hasOwnListeners {
                 slot.hold(object)
-            } else if !slot.isKept {
-                removed.object = slot.letGo()
-            } else if list.hasNoListenerNow {
-                takeOut(slot, &removed)
+            } else if slot.isKept {
+                if list.hasNoListenerNow { takeOut(slot, &removed) }
+            } else if let object = slot.letGo() {
+                removed.append(object)
             }
         }
         list.didUnlock()
@@ -102,7 +96,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     }
 
     func remove(_ key: NameKey) -> ListenerList? {
-        var removed = Removed()
+        var removed: Removed = []
         // Released with the others, without the lock.
         var living: AnyObject?
         var list: ListenerList?
@@ -118,15 +112,13 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     /// Frees the name of a deallocated channel.
     func removeGone(_ key: NameKey, _ list: ListenerList) {
-        var removed = Removed()
+        var removed: Removed = []
         lock.withLock {
             guard let slot = self.slot(of: key), slot.list === list else { return }
             takeOut(slot, &removed)
         }
         release(removed)
     }
-
-    func someLists() -> [ListenerList] { lock.withLock { cursor.next(4, of: order).map(\.list) } }
 
     /// Finds every channel of the shard that is there from the beginning of this call to its end.
     ///
@@ -158,8 +150,8 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     private func takeOut(_ slot: RegistrySlot, _ removed: inout Removed) {
         forgetKept(slot)
-        removed.object = slot.letGo()
-        removed.slot = table?.borrow { $0.remove(slot) }
+        if let object = slot.letGo() { removed.append(object) }
+        if let slot = table?.borrow({ $0.remove(slot) }) { removed.append(slot.untyped) }
         let last = order.removeLast()
         if last !== slot {
             order[slot.position] = last
@@ -170,7 +162,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     private func copyTable(if isDue: (NameTable) -> Bool, _ removed: inout Removed) {
         guard let table, table.borrow(isDue) else { return }
-        removed.table = table
+        removed.append(table.untyped)
         // Seen by every reader that has not announced itself yet.
         let copy = Unretained.retaining(table.borrow { $0.copy() })
         tableAddress.store(copy.address, ordering: .sequentiallyConsistent)

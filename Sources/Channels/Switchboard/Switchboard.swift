@@ -282,7 +282,6 @@ public final class Switchboard: Sendable {
             if isKept { shard.limitKept(key) }
         }
         list.didUnlock()
-        registry.sweepSome()
         guard entered.kind == kind else { throw Registry.mismatch(key, entered.kind, kind) }
         // Whoever changes the diagnostics meanwhile may not have found it.
         observation.apply(to: list)

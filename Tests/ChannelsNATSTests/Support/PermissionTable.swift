@@ -2,7 +2,7 @@
 import Channels
 import Foundation
 
-/// The permissions that the guide Configuring NATS lists: their purposes and subjects.
+/// The permissions that the guide NATS lists: their purposes and subjects.
 struct PermissionTable {
     struct Row {
         let purpose: String
@@ -14,7 +14,7 @@ struct PermissionTable {
 
     init() throws {
         let guide = URL(filePath: #filePath).appending(
-            path: "../../../../Sources/ChannelsNATS/Documentation.docc/Guides/ConfiguringNATS.md"
+            path: "../../../../Sources/ChannelsNATS/Documentation.docc/Guides/NATS.md"
         )
         let lines = try String(contentsOf: guide.standardized, encoding: .utf8).split(separator: "\n")
         let table = lines.drop { !$0.hasPrefix("| For | Publish | Subscribe |") }.dropFirst(2).prefix {

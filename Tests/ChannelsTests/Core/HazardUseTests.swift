@@ -13,14 +13,14 @@ struct HazardUseTests {
         let known = Slot<[HazardUse]>()
         let ended = Recorder<[Bool]>()
         let token = channel.listen { message in
-            if message == 1 { known.value = list.posts }
-            ended.record((known.value ?? []).map { $0.hasEnded(list.address) })
+            if message == 1 { known.value = list.uses() }
+            ended.record((known.value ?? []).map { use in use.hasEnded { $0 == list.address } })
         }
         channel.post(1)
-        #expect(known.value?.map { $0.hasEnded(list.address) } == [true])
+        #expect(known.value?.map { use in use.hasEnded { $0 == list.address } } == [true])
         channel.post(2)
         #expect(ended.all == [[false], [true]])
-        #expect(list.posts.isEmpty && !list.hasPosts)
+        #expect(list.uses().isEmpty)
         withExtendedLifetime(token) {}
     }
 

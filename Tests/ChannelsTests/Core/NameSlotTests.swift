@@ -1,4 +1,5 @@
 import ChannelsTesting
+import Dispatch
 import Synchronization
 import Testing
 
@@ -86,6 +87,32 @@ struct NameSlotTests {
     @Test func namesThatDifferInTheirBeginningOnlyHaveDifferentHashes() {
         let ends = ["über.orders.new", "öber.orders.new", "über.orderz.new"]
         #expect(Set(ends.map(NameScanner.hash)).count == ends.count)
+    }
+
+    /// Names of one shard are freed independently of each other.
+    @Test func aLongPostByNameHoldsBackItsOwnChannelOnly() async throws {
+        let board = Switchboard()
+        let name: ChannelName<Int> = "slot.long"
+        let (entered, release, living) = (Tally(), DispatchSemaphore(value: 0), Tally())
+        let token = board[name].listen { [witness = Witness(living)] _ in
+            entered.add()
+            release.wait()
+            withExtendedLifetime(witness) {}
+        }
+        async let posting: Void = onThreads(1) { _ in board[name].post(1) }
+        await entered.wait(until: 1)
+        board.removeChannel(name)
+        for number in 0..<64 {
+            let other = try ChannelName<Int>(validating: "slot.short-\(number)")
+            let token = board[other].listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
+            board.removeChannel(other)
+            withExtendedLifetime(token) {}
+        }
+        #expect(living.value == 1)
+        release.signal()
+        await posting
+        await living.wait(untilAtMost: 0)
+        withExtendedLifetime(token) {}
     }
 
     @Test func aPostByNameKeepsNothingOfItsUsersChannel() {

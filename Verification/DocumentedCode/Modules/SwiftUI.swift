@@ -55,3 +55,26 @@
     public init<Content>(@ViewBuilder content: () -> Content) {}
     public var body: Void { () }
 }
+
+public protocol EnvironmentKey {
+    associatedtype Value
+    static var defaultValue: Value { get }
+}
+
+public struct EnvironmentValues {
+    public subscript<Key: EnvironmentKey>(key: Key.Type) -> Key.Value {
+        get { Key.defaultValue }
+        set {}
+    }
+}
+
+@propertyWrapper public struct Environment<Value> {
+    public let wrappedValue: Value
+    public init(_ path: KeyPath<EnvironmentValues, Value>) { wrappedValue = EnvironmentValues()[keyPath: path] }
+}
+
+extension View {
+    public func environment<Value>(_ path: WritableKeyPath<EnvironmentValues, Value>, _ value: Value) -> some View {
+        self
+    }
+}

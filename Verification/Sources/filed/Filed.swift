@@ -242,7 +242,12 @@ enum Filed {
             say("committed \(post.message)")
         }
         let transport = SQLiteTransport(path: file)
-        let bridge = Bridge("books", switchboard: board, transport: transport, routes: [.incoming(ordered, durable: true)])
+        let bridge = Bridge(
+            "books",
+            switchboard: board,
+            transport: transport,
+            routes: [.incoming(ordered, durable: true)]
+        )
         try await bridge.run()
         withExtendedLifetime(token) {}
     }

@@ -7,14 +7,14 @@ final class Envelope: Sendable {
     let delivery: RemoteDelivery?
     /// Tracks the listeners, if the poster waits for them to finish.
     let tracker: PostTracker?
-    let trace: PostTrace?
+    let trace: (any MessageTrace)?
 
     init(
         sender: (any AnyObject & Sendable)?,
         origin: Origin,
         delivery: RemoteDelivery? = nil,
         tracker: PostTracker?,
-        trace: PostTrace? = nil
+        trace: (any MessageTrace)? = nil
     ) {
         self.sender = sender
         self.origin = origin
@@ -52,5 +52,19 @@ extension ListenerList {
     fileprivate func place(_ envelope: Envelope?) -> PostPlace? {
         guard let envelope, let process = envelope.origin.process else { return place }
         return .at(name, process, envelope.delivery)
+    }
+}
+
+extension ListenerEntry {
+    /// Calls the listener on the current thread, inside the trace of its message if there is one.
+    @inline(__always)
+    func run(
+        _ message: MessageAddress,
+        _ owner: OwnerReference?,
+        _ frame: FrameReference,
+        _ trace: (any MessageTrace)?
+    ) {
+        guard let trace else { return run(message, owner, frame) }
+        trace.deliver(to: self) { run(message, owner, frame) }
     }
 }

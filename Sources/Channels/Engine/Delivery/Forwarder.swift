@@ -66,7 +66,7 @@ extension ListenerList {
     private func hear(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         // Its closure stays while a post is at an entry that forwards to it.
         let word = listener.word.load(ordering: .sequentiallyConsistent)
-        guard word & ListenerEntry.treatment == 0, frame.pointee.slowPath != .all, !isMetered else {
+        guard word & ListenerEntry.treatment == 0, !frame.pointee.checksAll, !isObserved else {
             return hearWithChecks(message, frame, listener)
         }
         var owner: Unretained<AnyObject>?
@@ -84,14 +84,15 @@ extension ListenerList {
 
     @inline(never)
     private func hearWithChecks(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        let former = frame.pointee.message
+        let (former, isTurn, checksAll) = (frame.pointee.message, frame.pointee.isTurn, frame.pointee.checksAll)
         frame.pointee.message = message
-        defer { frame.pointee.message = former }
-        let reached = deliverWithChecks(frame, listener)
-        if let meter {
-            meter.countPost()
-            if reached == 0 { meter.unheard.wrappingAdd(1, ordering: .relaxed) }
+        frame.pointee.isTurn = false
+        defer {
+            frame.pointee.message = former
+            frame.pointee.isTurn = isTurn
+            frame.pointee.checksAll = checksAll
         }
-        return reached
+        let delivery = { [self] in deliverIfAdmitted(frame, listener) }
+        return activeInstrument?.post(frame, on: self, delivery) ?? delivery()
     }
 }

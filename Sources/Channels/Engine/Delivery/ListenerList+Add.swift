@@ -100,7 +100,7 @@ extension ListenerList {
     @inline(never)
     func endTooLate(_ entry: ListenerEntry) {
         entry.counters?.borrow { $0.nothingFollows() }
-        entry.hasLeft()
+        entry.didLeaveList()
     }
 
     /// Inserts an entry after those of its priority. Runs no user code: the caller may hold a lock, and calls
@@ -109,18 +109,21 @@ extension ListenerList {
     @discardableResult
     func insert(_ entry: ListenerEntry, priority: Int) -> Bool {
         let rank = DeliveryRank(isInterceptor: entry.isInterceptor, priority: priority)
-        if isMetered { _ = entry.ensureCounters() }
         let isOwned = entry.hasOwner
+        var joinsSweeper = false
         let isIn = withBareLock { () -> Bool in
             guard !isClosed else { return false }
             if entry.isForwarder { forwarderCount += 1 }
             link(entry, into: level(of: rank))
-            if isOwned { ownedCount += 1 }
-            noteChange()
+            if isOwned {
+                ownedCount += 1
+                joinsSweeper = !isSwept && !isLocal
+                isSwept = true
+            }
             return true
         }
-        // Counting may have begun meanwhile.
-        if isMetered { _ = entry.ensureCounters() }
+        if isOwned { ThreadReference.current.pointee.countAdded() }
+        if joinsSweeper { Sweeper.shared.add(self) }
         if !isIn { entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent) }
         return isIn
     }

@@ -23,24 +23,14 @@ extension ListenerList {
     /// Runs an interceptor, which may stop the message.
     private func ask(_ interceptor: ListenerEntry, _ frame: FrameReference) {
         let word = interceptor.word.load(ordering: .acquiring)
-        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < frame.pointee.number else { return }
         let owner = interceptor.owner
-        if word & ListenerEntry.owned != 0 {
-            guard let owner else {
-                remove(interceptor)
-                return
-            }
-            guard !frame.pointee.excludes(Unretained(owner)) else { return }
-        }
-        guard word & ListenerEntry.paused == 0 else {
-            interceptor.counters?.borrow { $0.countMissed() }
-            return
-        }
+        guard admits(frame, to: interceptor, word, owner.map { Unretained($0) }) else { return }
         frame.pointee.beginCall(of: interceptor)
+        if isObserved { _ = interceptor.ensureCounters() }
         countCall(of: interceptor, word)
         // Held until after the call.
         let reference = owner.map { OwnerReference($0) }
-        run(interceptor, frame.pointee.message, reference, frame, frame.pointee.envelope?.trace)
+        interceptor.run(frame.pointee.message, reference, frame, frame.pointee.envelope?.trace)
         withExtendedLifetime(owner) {}
     }
 }

@@ -28,7 +28,7 @@ extension ListenerList {
             return nil
         }
         wait(frame, behind: outer, depth: depth)
-        return activeListenerCount
+        return pruneAndCount()
     }
 
     /// Returns the innermost post of this list on the calling thread.
@@ -62,7 +62,7 @@ extension ListenerList {
                 later.depth = depth
                 later.chain = chain
                 later.queue = queue
-                _ = later.lend { deliverMetered($0) }
+                _ = later.lend { deliverObserved($0) }
                 later.end()
                 envelope?.tracker?.finish(.settled)
                 withExtendedLifetime(kept) {}

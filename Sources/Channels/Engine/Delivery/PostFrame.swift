@@ -21,7 +21,8 @@ struct PostFrame {
     var chain = 0
     /// Made on demand and released by ``end()``. Separate, so that creating and dropping a frame is free.
     private var extras: Unretained<PostExtras>?
-    var slowPath: SlowPath
+    /// Whether every listener is checked for everything: a sender is excluded, the poster waits, or somebody counts.
+    var checksAll: Bool
     /// Whether it is a value of a state whose turn has come.
     var isTurn = false
     /// Whether an interceptor has stopped the message.
@@ -34,14 +35,6 @@ struct PostFrame {
     /// Where the reader of an adapted sequence expects its element; nil once it is there.
     var place: MessageAddress?
 
-    /// What a post does for every listener beyond calling it.
-    enum SlowPath: Sendable {
-        case none
-        case counting
-        /// Checks everything: a sender is excluded, the poster waits, or the post is traced.
-        case all
-    }
-
     /// - Parameter post: Borrowed; an initialiser would otherwise retain it.
     @inline(__always)
     init(_ list: ListenerList, _ message: MessageAddress = .nowhere, _ post: __shared Post = Post()) {
@@ -52,7 +45,7 @@ struct PostFrame {
         isolation = post.isolation
         site = post.site
         excluded = post.echo ? 0 : post.sender.map { Unretained($0).address } ?? 0
-        slowPath = excluded != 0 || post.envelope?.tracker != nil ? .all : .none
+        checksAll = excluded != 0 || post.envelope?.tracker != nil
         if post.envelope != nil { envelope = post.envelope }
     }
 

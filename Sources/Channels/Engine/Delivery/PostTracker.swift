@@ -14,7 +14,7 @@ final class PostTracker: Sendable {
         /// Unfinished calls, plus 1 for the post itself.
         var outstanding = 1
         var isCancelled = false
-        var continuation: CheckedContinuation<DeliveryReport, Never>?
+        var waiters = Waiters<Void>()
     }
 
     /// The calls that wait, directly or not, for this post, which must not wait for their listeners.
@@ -62,15 +62,13 @@ final class PostTracker: Sendable {
     }
 
     private func settle(_ change: (inout State) -> Void) {
-        let ended = state.withLock { state -> (waiter: CheckedContinuation<DeliveryReport, Never>?, DeliveryReport)? in
+        let resumed = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
             change(&state)
             state.outstanding -= 1
-            guard state.outstanding == 0 else { return nil }
-            defer { state.continuation = nil }
-            return (state.continuation, state.report)
+            return state.outstanding == 0 ? state.waiters.take { _ in true } : nil
         }
-        guard let (waiter, report) = ended else { return }
-        waiter?.resume(returning: report)
+        guard let resumed else { return }
+        resumed.resume()
         onEnd?()
     }
 
@@ -80,25 +78,22 @@ final class PostTracker: Sendable {
     /// Ends the post itself and suspends until every listener has finished or the task is cancelled.
     func wait() async -> DeliveryReport {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let report = state.withLock { state -> DeliveryReport? in
+            await Waiters<Void>.suspend { continuation in
+                state.withLock { state in
                     state.outstanding -= 1
-                    guard state.outstanding > 0, !state.isCancelled else { return state.report }
-                    state.continuation = continuation
-                    return nil
+                    guard state.outstanding > 0, !state.isCancelled else { return false }
+                    state.waiters.add(continuation, until: ())
+                    return true
                 }
-                guard let report else { return }
-                continuation.resume(returning: report)
             }
         } onCancel: {
-            let resumed = state.withLock { state -> (CheckedContinuation<DeliveryReport, Never>, DeliveryReport)? in
+            let resumed = state.withLock { state in
                 state.isCancelled = true
-                defer { state.continuation = nil }
-                return state.continuation.map { ($0, state.report) }
+                return state.waiters.take { _ in true }
             }
-            guard let (continuation, report) = resumed else { return }
-            continuation.resume(returning: report)
+            resumed.resume()
         }
+        return state.withLock { $0.report }
     }
 }
 

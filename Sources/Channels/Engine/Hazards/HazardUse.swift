@@ -1,9 +1,8 @@
 internal import Synchronization
 
-/// A use to wait for: a slot, and the slot's sequence number at that time.
+/// A use of a ``HazardDomain`` to wait for: a slot, and the slot's sequence number at that time.
 ///
-/// What is used is a list, by a post that reads it; or a shard of names, and then the channel found in it, by a post or
-/// look-up by name.
+/// A use of a shard of names may become one of the channel found in it, but not the other way round.
 struct HazardUse: Sendable {
     private let slot: SlotReference
     private let sequence: UInt
@@ -13,20 +12,19 @@ struct HazardUse: Sendable {
         sequence = slot.pointee.sequence.load(ordering: .acquiring)
     }
 
-    /// Returns the uses of an address, or of another one, in progress on any thread of some groups.
-    @inline(never)
-    static func uses(of address: UInt, or other: UInt? = nil, by groups: UInt64) -> [HazardUse] {
+    /// Returns the uses, in progress on any thread of some groups, of the addresses that the body accepts.
+    static func uses(by groups: UInt64, of isUsed: (UInt) -> Bool) -> [HazardUse] {
         var found: [HazardUse] = []
-        visit(address, or: other, by: groups) { slot in
+        visit(groups, isUsed) { slot in
             found.append(HazardUse(slot))
             return true
         }
         return found
     }
 
-    static func hasUses(of address: UInt, by groups: UInt64) -> Bool {
+    static func hasUses(by groups: UInt64, of isUsed: (UInt) -> Bool) -> Bool {
         var isFound = false
-        visit(address, or: nil, by: groups) { _ in
+        visit(groups, isUsed) { _ in
             isFound = true
             return false
         }
@@ -37,25 +35,22 @@ struct HazardUse: Sendable {
     ///
     /// - Complexity: O(*n*) in the number of threads in the groups, and their slots in use.
     @inline(__always)
-    private static func visit(_ address: UInt, or other: UInt?, by groups: UInt64, _ body: (SlotReference) -> Bool) {
+    private static func visit(_ groups: UInt64, _ isUsed: (UInt) -> Bool, _ body: (SlotReference) -> Bool) {
         ThreadRecords.all.scan(groups) { record in
             let used = record.pointee.used.load(ordering: .sequentiallyConsistent)
             for index in 0..<used {
                 let slot = record.pointee.slot(index)
-                let announced = slot.pointee.address.load(ordering: .sequentiallyConsistent)
-                guard announced == address || announced == other else { continue }
+                guard isUsed(slot.pointee.address.load(ordering: .sequentiallyConsistent)) else { continue }
                 guard body(slot) else { return false }
             }
             return true
         }
     }
 
-    /// Returns whether this use has ended, and has not become a use of the other address.
-    func hasEnded(_ address: UInt, or other: UInt? = nil) -> Bool {
-        // One load is enough: a use of a shard may become one of a channel, but not the other way round.
-        let announced = slot.pointee.address.load(ordering: .sequentiallyConsistent)
-        return announced != address && announced != other
-            || slot.pointee.sequence.load(ordering: .acquiring) != sequence
+    /// Returns whether this use has ended, and has not become one of another address that the body accepts.
+    func hasEnded(_ isUsed: (UInt) -> Bool) -> Bool {
+        slot.pointee.sequence.load(ordering: .acquiring) != sequence
+            || !isUsed(slot.pointee.address.load(ordering: .sequentiallyConsistent))
     }
 
     var isOnCallingThread: Bool { ThreadReference.current.pointee.has(slot) }

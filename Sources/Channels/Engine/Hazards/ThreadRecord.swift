@@ -2,10 +2,9 @@
 //
 // Each thread has a record with a stack of slots. Before a thread reads a list, or a shard of names, it
 // announces the address in a slot; afterwards it withdraws it (`ThreadReference.announce`, `withdraw`). A
-// thread that makes something unreachable looks for uses of that address (`HazardUse`), keeps what it removed
-// until they have ended, and looks again after 1 ms, 2, 4 and so on (`CollectionBackoff`). No use waits or
-// takes a lock. The proof is in `Decisions/ListenerList.md`. Users: `ListenerList+Reclaim` for lists,
-// `RegistryShard+Read` for names.
+// thread that makes something unreachable looks for uses of that address (`HazardUse`) and keeps what it
+// removed until they have ended (`HazardDomain`, which lists and shards of names are). No use waits or takes a
+// lock. The proof is in `Decisions/ListenerList.md`.
 
 internal import CChannels
 internal import Synchronization
@@ -38,6 +37,9 @@ struct ThreadRecord: ~Copyable {
     /// The frame of the innermost drain that calls listeners on this thread.
     var drain: FrameReference?
     var reading = ReadingTask()
+    /// How much the thread owes for listeners with an owner that it has registered; see ``Sweeper``.
+    var sweepDebt = 0
+    var isSweeping = false
     /// The address of the extras for the next post that needs them, retained, or 0.
     var spareExtras: UInt = 0
     /// The lowest address of the thread's stack; 0 until it is needed.
@@ -63,6 +65,19 @@ struct ThreadRecord: ~Copyable {
 
     /// Whether, as far as the thread knows, it is calling a listener.
     var isInsideListener: Bool { top != nil || drain != nil }
+
+    // What a registration costs, and what is given back for one that ends: of those that come and go, every 64th pays.
+    // Not a divisor of what a sweep costs, so that of listeners registered in turn not always the same one pays.
+    private static let sweepCost = 128
+    private static let addedCost = 30
+    private static let removedValue = 28
+
+    /// Whether a sweep is due.
+    var mustSweep: Bool { sweepDebt >= Self.sweepCost }
+
+    mutating func countAdded() { sweepDebt += Self.addedCost }
+
+    mutating func countRemoved() { sweepDebt = max(sweepDebt - Self.removedValue, 0) }
 
     /// Excludes the slots left by a deep recursion, none of which is in use, from searches for uses.
     ///

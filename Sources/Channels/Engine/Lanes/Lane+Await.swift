@@ -102,7 +102,7 @@ extension Lane {
     private func endCall(_ mailbox: Mailbox) -> Bool {
         guard let calls = mailbox.calls else { return false }
         let (isReplaced, resumed) = lock.withLock { (calls.isReplaced, calls.end()) }
-        for continuation in resumed { continuation.resume() }
+        resumed.resume()
         return isReplaced
     }
 
@@ -189,8 +189,8 @@ private struct AsyncCall: Sendable {
             let reported = error as? ReportedFailure
             if reported == nil {
                 list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
-            } else if list.isMetered {
-                listener.ensureCounters().borrow { $0.countFailure() }
+            } else {
+                list.activeInstrument?.listenerThrew(listener)
             }
             return .failed(DeliveryFailure(reported?.error ?? error, listener, owner))
         }

@@ -238,7 +238,7 @@ extension Lane {
         guard let envelope else { return listener.run(message, owner, frame) }
         frame.pointee.thrown = nil
         frame.pointee.envelope = envelope
-        frame.pointee.list.borrow { $0.run(listener, message, owner, frame, envelope.trace) }
+        listener.run(message, owner, frame, envelope.trace)
         envelope.tracker?.finish(frame.pointee.outcome(for: listener))
         frame.pointee.envelope = nil
     }

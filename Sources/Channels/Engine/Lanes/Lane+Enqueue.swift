@@ -39,7 +39,7 @@ extension Lane {
             while count < Self.mostAtOnce, let entry = Unretained<ListenerEntry>(address: address) {
                 let isIn = entry.borrow { listener in
                     address = listener.next.load(ordering: .sequentiallyConsistent)
-                    // As in `ListenerList.deliverSlow`, and not if it is cancelled.
+                    // As in `ListenerList.deliverByRoute`, and not if it is cancelled.
                     let word = listener.word.load(ordering: .acquiring)
                     guard word & ListenerEntry.treatment == ListenerEntry.waits, word & ListenerEntry.number < number
                     else { return false }

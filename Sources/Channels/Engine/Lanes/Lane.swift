@@ -27,8 +27,6 @@ final class Lane: @unchecked Sendable {  // guards: see above
         case awaiting(AsyncIsolation)
     }
 
-    typealias Waiter = (listener: UInt, continuation: CheckedContinuation<Void, Never>)
-
     let target: Target
     /// The identity of the actor; ``nowhere`` if there is none.
     let home: UInt
@@ -38,7 +36,8 @@ final class Lane: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var state = LaneState()
     /// Whether a drain is due or under way. Written under the lock.
     let isActive = Atomic<Bool>(false)
-    @safe @exclusivity(unchecked) private var waiters: [Waiter] = []
+    /// The tasks that wait for the end of a call, each until another listener is being called.
+    @safe @exclusivity(unchecked) private var waiters = Waiters<UInt>()
     /// How many tickets there have ever been. Written under the lock.
     let arrived = Atomic<Int>(0)
     /// Written only in the initialiser.
@@ -118,26 +117,25 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// Suspends until the drain is not calling a cancelled listener, of which no call follows.
     func waitForCall(of listener: ListenerEntry) async {
         guard isCalling(listener) else { return }
-        await withCheckedContinuation { continuation in
+        await Waiters<UInt>.suspend { continuation in
             lock.withLock {
-                waiters.append((listener.address, continuation))
+                waiters.add(continuation, until: listener.address)
                 hasWaiters.store(true, ordering: .sequentiallyConsistent)
             }
             if !isCalling(listener) { resumeWaiters() }
+            return true
         }
     }
 
     /// Resumes the tasks whose call has ended.
     @inline(never)
     func resumeWaiters() {
-        var resumed: [Waiter] = []
-        lock.withLock {
+        let resumed = lock.withLock {
             let current = current.load(ordering: .sequentiallyConsistent)
-            resumed = waiters.filter { $0.listener != current }
-            waiters.removeAll { $0.listener != current }
-            hasWaiters.store(!waiters.isEmpty, ordering: .sequentiallyConsistent)
+            defer { hasWaiters.store(!waiters.isEmpty, ordering: .sequentiallyConsistent) }
+            return waiters.take { $0 != current }
         }
-        for waiter in resumed { waiter.continuation.resume() }
+        resumed.resume()
     }
 }
 

@@ -13,9 +13,9 @@ enum AsyncIsolation: Sendable {
 
 /// The messages of a listener that cannot be called on the poster's thread: they wait for a turn or a reader.
 ///
-/// Guards: the lane's lock guards `state`. `used`, `batch` and `retainedOwner` belong to the lane's drain;
+/// Guards: the lane's lock guards `state`, `finishWaiters` and `isFinished`. `used`, `batch` and `retainedOwner` belong to the lane's drain;
 /// `batch` also to a thread that holds the lock while the lane is not draining, or has exchanged
-/// `Lane.isBetweenTurns` for false. For a sequence, `sequenceLock` guards `state` and `finishWaiters`, and `readLock`
+/// `Lane.isBetweenTurns` for false. For a sequence, `sequenceLock` guards `state`, and `readLock`
 /// guards `batch` and `hasTaken`. `asyncCall` is freed once no drain can begin.
 @usableFromInline
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
@@ -37,8 +37,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// For a sequence, whether messages wait. Written under its lock.
     let holdsMessages = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var state: MailboxState
-    /// The tasks that wait until everything has been delivered; nil once it has.
-    @safe @exclusivity(unchecked) private var finishWaiters: [CheckedContinuation<Void, Never>]? = []
+    /// The tasks that wait until everything has been delivered, and whether it has.
+    @safe @exclusivity(unchecked) private var finishWaiters = Waiters<Void>()
+    @safe @exclusivity(unchecked) private var isFinished = false
     /// How many messages a sequence has received. Written under the lock.
     let arrived = Atomic<Int>(0)
     // Keeps what the drain writes for each message off the cache lines that posters write.
@@ -252,22 +253,21 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     override func bodyIsFree() {
         super.bodyIsFree()
         asyncCall = nil
-        let waiters = withLock { () -> [CheckedContinuation<Void, Never>]? in
-            defer { finishWaiters = nil }
-            return finishWaiters
+        let resumed = withLock {
+            isFinished = true
+            return finishWaiters.take { _ in true }
         }
-        for waiter in waiters ?? [] { waiter.resume() }
+        resumed.resume()
     }
 
     /// Once no post can see the listener and no ticket is left, its closure is freed.
     override func waitUntilFinished() async {
         guard lane != nil else { return }
-        await withCheckedContinuation { continuation in
-            let isFinished = withLock {
-                finishWaiters?.append(continuation)
-                return finishWaiters == nil
+        await Waiters<Void>.suspend { continuation in
+            withLock {
+                if !isFinished { finishWaiters.add(continuation, until: ()) }
+                return !isFinished
             }
-            if isFinished { continuation.resume() }
         }
         await waitForCalls(most: 0)
     }
@@ -280,9 +280,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// Suspends until at most so many calls run that may overlap.
     func waitForCalls(most: Int) async {
         guard let calls else { return }
-        await withCheckedContinuation { continuation in
-            if !withLock({ calls.wait(continuation, most: most) }) { continuation.resume() }
-        }
+        await Waiters<Int>.suspend { continuation in withLock { calls.keepsWaiting(continuation, most: most) } }
     }
 
     override func accounts(countsCalls: Bool) -> ListenerAccounts? { accounts }

@@ -3,8 +3,6 @@
 /// Guarded by the lane's lock, but for the constants. What is returned is done without it: cancelling a task and
 /// resuming a continuation run the code of others.
 final class RunningCalls: @unchecked Sendable {  // guards: see above
-    typealias Continuation = CheckedContinuation<Void, Never>
-
     let overlapping: Overlapping
     @safe @exclusivity(unchecked) private var count = 0
     /// The task of the one call under ``Overlapping/replace``; nil before it is known.
@@ -12,12 +10,9 @@ final class RunningCalls: @unchecked Sendable {  // guards: see above
     /// Whether that call is to make way for another.
     @safe @exclusivity(unchecked) private(set) var isReplaced = false
     /// Those who wait until fewer calls run, by how many may at most.
-    @safe @exclusivity(unchecked) private var waiters: [(most: Int, continuation: Continuation)] = []
+    @safe @exclusivity(unchecked) private var waiters = Waiters<Int>()
 
     init(_ overlapping: Overlapping) { self.overlapping = overlapping }
-
-    /// Whether another call may begin.
-    var hasRoom: Bool { count < overlapping.calls }
 
     /// A message has been taken for a call.
     func begin() {
@@ -39,18 +34,16 @@ final class RunningCalls: @unchecked Sendable {  // guards: see above
     }
 
     /// A call has ended. Returns those to resume.
-    func end() -> [Continuation] {
+    func end() -> [CheckedContinuation<Void, Never>] {
         count -= 1
         task = nil
-        let resumed = waiters.filter { count <= $0.most }
-        waiters.removeAll { count <= $0.most }
-        return resumed.map(\.continuation)
+        return waiters.take { count <= $0 }
     }
 
-    /// Keeps a continuation until at most so many calls run. Returns false if that is so.
-    func wait(_ continuation: Continuation, most: Int) -> Bool {
+    /// Keeps a task waiting until at most so many calls run. Returns whether more do now.
+    func keepsWaiting(_ continuation: CheckedContinuation<Void, Never>, most: Int) -> Bool {
         guard count > most else { return false }
-        waiters.append((most, continuation))
+        waiters.add(continuation, until: most)
         return true
     }
 }

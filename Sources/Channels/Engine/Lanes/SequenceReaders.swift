@@ -5,7 +5,7 @@ internal import Synchronization
 final class SequenceReaders: Sendable {
     private struct Waiting {
         var next = 0
-        var readers: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var readers = Waiters<Int>()
     }
 
     private let waiting = Locked(Waiting())
@@ -21,12 +21,12 @@ final class SequenceReaders: Sendable {
 
     func wait(_ continuation: CheckedContinuation<Void, Never>, as reader: Int) {
         waiting.withLock {
-            $0.readers.append((reader, continuation))
+            $0.readers.add(continuation, until: reader)
             count.store($0.readers.count, ordering: .sequentiallyConsistent)
         }
     }
 
-    func wake(_ reader: Int) { resume { $0.firstIndex { $0.id == reader } } }
+    func wake(_ reader: Int) { resume { $0 == reader } }
 
     /// Whether a reader may wait. One that begins to now checks for messages afterwards.
     var mayWait: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
@@ -37,19 +37,17 @@ final class SequenceReaders: Sendable {
     func wakeOne() { if mayWait { wakeFirst() } }
 
     @inline(never)
-    private func wakeFirst() { resume { $0.isEmpty ? nil : 0 } }
+    private func wakeFirst() { resume { _ in true } }
 
     func wakeAll() {
-        while count.load(ordering: .sequentiallyConsistent) > 0 { resume { $0.isEmpty ? nil : 0 } }
+        while mayWait { wakeFirst() }
     }
 
     @inline(never)
-    private func resume(_ choose: ([(id: Int, continuation: CheckedContinuation<Void, Never>)]) -> Int?) {
-        let continuation = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
-            guard let index = choose(waiting.readers) else { return nil }
-            let reader = waiting.readers.remove(at: index)
-            count.store(waiting.readers.count, ordering: .sequentiallyConsistent)
-            return reader.continuation
+    private func resume(_ isChosen: (_ reader: Int) -> Bool) {
+        let continuation = waiting.withLock { waiting in
+            defer { count.store(waiting.readers.count, ordering: .sequentiallyConsistent) }
+            return waiting.readers.takeFirst(where: isChosen)
         }
         continuation?.resume()
     }

@@ -32,19 +32,19 @@ final class FaultReporter: Sendable {
         detail: Fault.Wording = .text(nil)
     ) {
         let site = listener?.site.site
-        let meter = list.knownMeter?.object
-        if list.isMetered, code == .listenerThrew { listener?.ensureCounters().borrow { $0.countFailure() } }
+        let instrument = list.instrument
+        if code == .listenerThrew, let listener { list.activeInstrument?.listenerThrew(listener) }
         report(
             code,
             list.kind,
-            meter?.name ?? list.displayName,
+            instrument?.name ?? list.displayName,
             site: site,
             owner: listener?.owner.map { type(of: $0) },
             count: count,
             error: error,
             detail: detail,
             // A channel without a switchboard may be watched by one.
-            instruments ?? meter?.instruments
+            instruments ?? instrument?.instruments
         )
     }
 

@@ -13,10 +13,8 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     /// counted while diagnostics are on.
     let directCalls = Atomic<Int>(0)
     private let missed = Atomic<Int>(0)
-    /// The address of the ``ListenerTimes``, or 0. Retained; set once, when the listener is first traced.
-    private let timesAddress = Atomic<UInt>(0)
-    private let most = Atomic<Int>(0)
-    private let failed = Atomic<Int>(0)
+    /// The address of ``record``, retained, or 0. Set once.
+    private let recordAddress = Atomic<UInt>(0)
 
     init(responderCalls: ResponderCalls? = nil, adaptor: Adaptor? = nil) {
         self.responderCalls = responderCalls
@@ -24,7 +22,7 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
         adaptorAddress = adaptor.map { Unretained($0).address } ?? 0
     }
 
-    deinit { times?.release() }
+    deinit { record?.release() }
 
     @inline(__always)
     final func countDirectCall() { directCalls.wrappingAdd(1, ordering: .relaxed) }
@@ -64,37 +62,22 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
 }
 
 extension ListenerCounters {
-    /// How long calls took, if the listener was ever traced. Kept until `deinit`.
-    final var times: Unretained<ListenerTimes>? { Unretained(address: timesAddress.load(ordering: .acquiring)) }
+    /// What the ``ListInstrument`` keeps with the listener, if it does. Kept until `deinit`.
+    final var record: Unretained<AnyObject>? { Unretained(address: recordAddress.load(ordering: .acquiring)) }
 
-    final func ensureTimes() -> ListenerTimes {
-        if let times { return times.object }
-        let made = Unretained.retaining(ListenerTimes())
-        let (exchanged, _) = timesAddress.compareExchange(
+    /// The record, made if there is none.
+    final func ensureRecord(_ make: () -> AnyObject) -> AnyObject {
+        if let record { return record.object }
+        let made = Unretained<AnyObject>.retaining(make())
+        let (isFirst, known) = recordAddress.compareExchange(
             expected: 0,
             desired: made.address,
             ordering: .acquiringAndReleasing
         )
-        if exchanged { return made.object }
-        // Another thread was first.
+        if isFirst { return made.object }
         made.release()
-        return ensureTimes()
-    }
-
-    final var mostWaiting: Int { most.load(ordering: .relaxed) }
-
-    final func noteWaiting(_ count: Int) { most.max(count, ordering: .relaxed) }
-
-    final var failureCount: Int { failed.load(ordering: .relaxed) }
-
-    final func countFailure() { failed.wrappingAdd(1, ordering: .relaxed) }
-
-    /// - Parameter withCalls: Whether its calls are counted only while diagnostics are on.
-    final func reset(withCalls: Bool) {
-        if withCalls { directCalls.store(0, ordering: .relaxed) }
-        most.store(0, ordering: .relaxed)
-        failed.store(0, ordering: .relaxed)
-        times?.borrow { $0.reset() }
+        // Another thread was first, and what it set stays.
+        return Unretained<AnyObject>(certain: known).object
     }
 }
 

@@ -152,7 +152,7 @@ extension ListenerEntry {
     }
 
     /// Called once no post can see the entry.
-    func hasLeft() {
+    func didLeaveList() {
         if counters?.borrow({ $0.takesOverBody(of: self) }) != true { freeBody() }
     }
 
@@ -184,7 +184,9 @@ extension ListenerEntry {
 
     var accounts: ListenerAccounts? {
         counters?.borrow { counters in
-            counters.accounts(countsCalls: word.load(ordering: .relaxed) & Self.counted != 0 || list?.isMetered == true)
+            counters.accounts(
+                countsCalls: word.load(ordering: .relaxed) & Self.counted != 0 || list?.isObserved == true
+            )
         }
     }
 }

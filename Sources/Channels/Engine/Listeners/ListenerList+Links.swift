@@ -82,7 +82,7 @@ extension ListenerList {
     /// Empty levels kept, so that adding and removing a listener of such a rank allocates only the entry.
     private static var mostEmptyLevels: Int32 { 16 }
 
-    private func levelIsEmpty(_ level: PriorityLevel) {
+    private func didEmpty(_ level: PriorityLevel) {
         // A level keeps the list alive, and a list is closed only once.
         guard isClosed || emptyLevelCount >= Self.mostEmptyLevels else {
             emptyLevelCount += 1
@@ -114,7 +114,7 @@ extension ListenerList {
                     level.tail = before
                 } else {
                     level.tail = 0
-                    levelIsEmpty(level)
+                    didEmpty(level)
                 }
             }
             entry.previous = 0

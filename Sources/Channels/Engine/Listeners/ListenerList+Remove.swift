@@ -3,34 +3,31 @@ internal import Synchronization
 extension ListenerList {
     /// Cancels and unlinks an entry; idempotent, on any thread. Returns whether this call ended it.
     @discardableResult
-    func remove(_ entry: ListenerEntry, as reason: UInt64 = ListenerEntry.cancelled, inSweep: Bool = false) -> Bool {
+    func remove(_ entry: ListenerEntry, as reason: UInt64 = ListenerEntry.cancelled) -> Bool {
         // The thread that sets the first of the two bits removes the entry, so that happens once.
         let (before, _) = entry.word.bitwiseOr(reason, ordering: .sequentiallyConsistent)
         guard before & ListenerEntry.ended == 0 else { return false }
-        takeOut(entry, wasOwned: before & ListenerEntry.owned != 0, inSweep: inSweep)
+        takeOut(entry, wasOwned: before & ListenerEntry.owned != 0)
         return true
     }
 
     /// Ends a listener and discards what waits for it; idempotent, on any thread.
     @inline(never)
-    func cancel(_ entry: ListenerEntry, inSweep: Bool = false) {
-        remove(entry, inSweep: inSweep)
+    func cancel(_ entry: ListenerEntry) {
+        remove(entry)
         entry.counters?.borrow { $0.discardWaiting() }
     }
 
-    private func takeOut(_ entry: ListenerEntry, wasOwned: Bool, inSweep: Bool) {
-        if wasOwned, let meter, entry.owner == nil { meter.lostOwners.wrappingAdd(1, ordering: .relaxed) }
-        var freed = RetiredEntries.Chain()
-        let collectsLater = withBareLock {
+    private func takeOut(_ entry: ListenerEntry, wasOwned: Bool) {
+        if wasOwned, let activeInstrument, entry.owner == nil { activeInstrument.ownerWasLost() }
+        let isUnused = withBareLock {
             unlink(entry)
             if wasOwned { ownedCount -= 1 }
             if entry.isForwarder { forwarderCount -= 1 }
-            // A removal by a sweep does not cause another: sweeps would nest.
-            if !inSweep { noteChange() }
-            return retire(entry, freed: &freed)
+            return retire(entry)
         }
-        freed.free()
-        if collectsLater { collectLater() }
+        if wasOwned { ThreadReference.current.pointee.countRemoved() }
+        if isUnused { free(entry) }
         didUnlock()
         if let delegate { delegate.listeningChanged(in: self) }
     }
@@ -38,11 +35,10 @@ extension ListenerList {
     /// Ends every listener because the channel is being deallocated. Waiting messages are still delivered.
     func close() {
         guard !hasClosed else { return }
-        var freed = RetiredEntries.Chain()
         var closing: [ListenerEntry] = []
-        let collectsLater = withLock {
+        var unused: [ListenerEntry] = []
+        withBareLock {
             isClosed = true
-            var collectsLater = false
             var address = head.load(ordering: .relaxed)
             while let entry = Unretained<ListenerEntry>(address: address)?.object {
                 address = entry.next.load(ordering: .relaxed)
@@ -51,20 +47,19 @@ extension ListenerList {
                 guard before & ListenerEntry.ended == 0 else { continue }
                 closing.append(entry)
                 unlink(entry)
-                collectsLater = retire(entry, freed: &freed) || collectsLater
+                if retire(entry) { unused.append(entry) }
             }
             // Levels retain the list.
             recentLevel = nil
             levels.removeEmpty()
             emptyLevelCount = 0
-            return collectsLater
         }
         // Before code of the user runs: what it posts by the name goes to another channel.
         delegate?.listHasClosed(self)
         // Before the entries are freed: what waits is delivered first, and frees the closure afterwards.
         for entry in closing { entry.counters?.borrow { $0.nothingFollows() } }
-        freed.free()
-        if collectsLater { collectLater() }
+        for entry in unused { free(entry) }
+        didUnlock()
     }
 
     /// Ends every listener and interceptor of an owner.
@@ -99,13 +94,9 @@ extension ListenerList {
         return isFound
     }
 
-    /// The number of listeners whose owner is alive.
-    var activeListenerCount: Int {
-        if withLock({ ownedCount > 0 }) {
-            forEachEntry { entry in
-                if entry.isOrphan { cancel(entry) }
-            }
-        }
+    /// Removes the listeners whose owner was deallocated, and returns how many there are then.
+    func pruneAndCount() -> Int {
+        if withLock({ ownedCount > 0 }) { forEachEntry { if $0.isOrphan { cancel($0) } } }
         return listenerCount.load(ordering: .acquiring)
     }
 
@@ -129,18 +120,6 @@ extension ListenerList {
             let isNew =
                 entry.borrow(\.number) >= number && renumberedCount.load(ordering: .relaxed) == renumbered
             return isNew || body(entry.object) ? entry : nil
-        }
-    }
-
-    /// Walks the chain in the order of delivery. The caller has entered the list, so no entry in reach is
-    /// freed, and none is retained.
-    ///
-    /// - Parameter body: Returns the entry after which to continue; nil to stop.
-    @inline(__always)
-    func walk(_ body: (Unretained<ListenerEntry>) -> Unretained<ListenerEntry>?) {
-        var address = head.load(ordering: .sequentiallyConsistent)
-        while let entry = Unretained<ListenerEntry>(address: address), let last = body(entry) {
-            address = last.borrow { $0.next.load(ordering: .sequentiallyConsistent) }
         }
     }
 }

@@ -2,7 +2,7 @@
 //
 // `ListenerList` is what every kind of channel is built on: a chain of `ListenerEntry`, linked under the
 // list's lock (`+Links`), visited without it (`walk`, between `enter` and `leave`), freed once no post can
-// see it (`+Reclaim`). `+Remove` ends listeners, `+Sweep` finds those whose owner was deallocated.
+// see it (`+Reclaim`). `+Remove` ends listeners, `Sweeper` finds those whose owner was deallocated.
 // `ListenerToken` is the user's handle. Nothing here delivers a message. Mailboxes and forwarders are
 // subclasses of `ListenerCounters`, on the floors above.
 
@@ -16,11 +16,11 @@ internal import Synchronization
 /// that is at it can continue. Its closure is freed when the posts that could have seen it have ended (proof:
 /// `Decisions/ListenerList.md`).
 ///
-/// Guards: `lock` guards every `var` except `delegate` and `localPosts`. What is read without it is atomic
-/// and, except for `posters`, `mustCollect` and `meterWord`, written under it. The list of a `LocalChannel`
-/// (`isLocal`) is used by one isolation domain, which replaces the lock.
+/// Guards: `lock` guards every `var` except `delegate`, `writtenInstrument` and `localPosts`. What is read without it is atomic
+/// and, except for `observation`, written under it. The list of a `LocalChannel` (`isLocal`) is used by one
+/// isolation domain, which replaces the lock.
 @usableFromInline
-final class ListenerList: @unchecked Sendable {  // guards: see above
+final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see above
     let layout: MessageLayout
     /// For the text of faults.
     let channelType: any Any.Type
@@ -31,20 +31,12 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     let faults: FaultReporter
     let isLocal: Bool
 
-    let lock = SpinLock()
-
     // Read by every post.
-    /// The address of the meter, or 0; see ``isMetered``.
-    let meterWord = Atomic<UInt>(0)
+    /// Whether there is an instrument, and it is told; see ``isObserved``.
+    let observation = Atomic<UInt8>(0)
     let head = Atomic<UInt>(0)
     let interceptorCount = Atomic<Int>(0)
     let nextNumber = Atomic<UInt64>(1)
-    let hasRetired = Atomic<Bool>(false)
-    /// The groups of the threads that have posted here, so that a canceller need not look at the others.
-    let posters = Atomic<UInt64>(0)
-
-    /// Set by a post that ends while another thread holds the lock; see `collectIfAsked`.
-    let mustCollect = Atomic<Bool>(false)
     let listenerCount = Atomic<Int>(0)
     /// How often an entry was given a new number.
     let renumberedCount = Atomic<Int>(0)
@@ -57,13 +49,10 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var ownedCount = 0
     /// Where the search for orphans continues.
     @safe @exclusivity(unchecked) var cursor: UInt = 0
-    @safe @exclusivity(unchecked) var changesSinceSweep: Int32 = 0
-    /// Whether the thread that next releases the lock must sweep.
-    let sweepIsDue = Atomic<Bool>(false)
-    /// How many entries with a living owner were met in this round, and in the last.
-    @safe @exclusivity(unchecked) var livingSeen: Int32 = 0
-    @safe @exclusivity(unchecked) var livingInLastRound: Int32 = 0
-    @safe @exclusivity(unchecked) var retired = RetiredEntries()
+    /// Whether the ``Sweeper`` knows this list.
+    @safe @exclusivity(unchecked) var isSwept = false
+    /// Written once, under the lock; read without it after ``observation``.
+    @safe @exclusivity(unchecked) var writtenInstrument: (any ListInstrument)?
     @safe @exclusivity(unchecked) var localPosts = 0
     @safe @exclusivity(unchecked) var forwarderCount = 0
     /// Set before a token of the list is handed out, and not read earlier.
@@ -76,8 +65,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
         kind: ChannelKind,
         name: String? = nil,
         reentrancy: Reentrancy = .standard,
-        faults: FaultReporter = .standard,
-        diagnostics: Diagnostics = .off
+        faults: FaultReporter = .standard
     ) {
         self.layout = layout
         self.channelType = channelType
@@ -86,10 +74,8 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
         self.reentrancy = reentrancy
         self.faults = faults
         isLocal = kind == .local
-        measure(own: diagnostics)
+        super.init(lendsObjects: false)
     }
-
-    deinit { releaseMeter() }
 
     /// Includes listeners that have lost their owner.
     var listenerCountNow: Int { listenerCount.load(ordering: .acquiring) }
@@ -109,9 +95,6 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
 
     var nextNumberNow: UInt64 { nextNumber.load(ordering: .acquiring) }
 
-    /// Only compared.
-    var address: UInt { Unretained(self).address }
-
     @inline(__always)
     func withBareLock<Result>(_ body: () -> Result) -> Result {
         isLocal ? body() : lock.withLock(body)
@@ -129,8 +112,12 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// section of the lock, without any lock, because it may run user code.
     @inline(__always)
     func didUnlock() {
-        if sweepIsDue.load(ordering: .relaxed) { sweepSome() }
-        // Set under the lock before a post could leave work, so a later holder sees it.
-        if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
+        if ThreadReference.current.pointee.mustSweep { Sweeper.shared.sweep(beginningWith: self) }
+        collectAfterUnlocking()
+    }
+
+    override func free(_ object: Unretained<AnyObject>) {
+        // The list retires nothing else.
+        Unretained<ListenerEntry>(certain: object.address).borrow { free($0) }
     }
 }

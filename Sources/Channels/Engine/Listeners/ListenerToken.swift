@@ -36,7 +36,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// any case.
     ///
     /// Cancels and returns at once if it would wait for its caller: inside the listener, or inside one that
-    /// the listener's call waits for, by `postAndWait` or by this function. A task started by a call counts
+    /// the listener's call waits for, by `postAndWait` or by a request. A task started by a call counts
     /// as part of that call until the call ends. Independent listeners that drain one another deadlock.
     public final func cancelAndDrain() async {
         entry.cancel()

@@ -3,7 +3,7 @@
 final class ResponderCalls: Sendable {
     private struct State {
         var count = 0
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters = Waiters<Void>()
     }
 
     private let state = Locked(State())
@@ -13,23 +13,21 @@ final class ResponderCalls: Sendable {
     func begin() { state.withLock { $0.count += 1 } }
 
     func end() {
-        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+        let resumed = state.withLock { state in
             state.count -= 1
-            guard state.count == 0 else { return [] }
-            defer { state.waiters = [] }
-            return state.waiters
+            let isIdle = state.count == 0
+            return state.waiters.take { _ in isIdle }
         }
-        for waiter in waiters { waiter.resume() }
+        resumed.resume()
     }
 
     /// Suspends until no call is in progress.
     func wait() async {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if state.count > 0 { state.waiters.append(continuation) }
-                return state.count == 0
+        await Waiters<Void>.suspend { continuation in
+            state.withLock { state in
+                if state.count > 0 { state.waiters.add(continuation, until: ()) }
+                return state.count > 0
             }
-            if isIdle { continuation.resume() }
         }
     }
 }

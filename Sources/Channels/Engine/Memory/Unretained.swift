@@ -73,6 +73,9 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
     @inline(__always)
     func take() -> Object { unsafe reference.takeRetainedValue() }
 
+    /// The reference without the type of the object.
+    var untyped: Unretained<AnyObject> { Unretained<AnyObject>(certain: address) }
+
     @inline(__always)
     static func == (left: Unretained, right: Unretained) -> Bool { left.address == right.address }
 }

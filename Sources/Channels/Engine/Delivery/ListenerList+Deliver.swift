@@ -1,0 +1,274 @@
+internal import Synchronization
+
+extension ListenerList {
+    /// Walks the chain in the order of delivery. The caller has entered the list, so no entry in reach is
+    /// freed, and none is retained.
+    ///
+    /// - Parameter body: Returns the entry after which to continue; nil to stop.
+    @inline(__always)
+    func walk(_ body: (Unretained<ListenerEntry>) -> Unretained<ListenerEntry>?) {
+        var address = head.load(ordering: .sequentiallyConsistent)
+        while let entry = Unretained<ListenerEntry>(address: address), let last = body(entry) {
+            address = last.borrow { $0.next.load(ordering: .sequentiallyConsistent) }
+        }
+    }
+
+    /// Runs the interceptors and delivers to the listeners registered now. The caller has entered the list.
+    @inline(__always)
+    func deliver(_ frame: FrameReference) -> Int {
+        frame.pointee.number = nextNumber.load(ordering: .sequentiallyConsistent)
+        return interceptorCount.load(ordering: .acquiring) > 0 ? interceptAndDeliver(frame) : deliverToListeners(frame)
+    }
+
+    /// Delivers to the listeners that are old enough. The caller has entered the list.
+    ///
+    /// One comparison says that a listener needs nothing but its call, or its call with its owner, or after its adaptor:
+    /// another bit than that one makes the word larger than every number. All others go by ``deliverByRoute(_:_:)``.
+    @inline(__always)
+    func deliverToListeners(_ frame: FrameReference) -> Int {
+        let message = frame.pointee.message
+        // With 0, every listener goes by its route.
+        let limit = frame.pointee.checksAll ? 0 : frame.pointee.number
+        var reached = 0
+        walk { entry in
+            entry.borrow { listener in
+                let word = listener.word.load(ordering: .acquiring)
+                if word < limit {
+                    frame.pointee.listener = entry
+                    listener.body.callBare(message)
+                    reached &+= 1
+                } else if word ^ ListenerEntry.owned < limit {
+                    // Retained during the call.
+                    if let owner = listener.retainedOwner {
+                        frame.pointee.listener = entry
+                        listener.body.callBare(message, owner: OwnerReference(owner))
+                        reached &+= 1
+                        owner.release()
+                    } else {
+                        endOrphan(listener)
+                    }
+                } else if word ^ ListenerEntry.adapts < limit {
+                    frame.pointee.listener = entry
+                    if listener.certainAdaptor.borrow({ $0.includes(message) }) {
+                        reached &+= adaptAndCall(frame, listener)
+                    }
+                } else {
+                    let count = deliverByRoute(frame, listener)
+                    reached &+= count
+                    if count > 1 { return frame.pointee.listener }
+                }
+                return entry
+            }
+        }
+        return reached
+    }
+
+    /// Removes a listener whose owner is deallocated. A function of its own, so that the loop has the registers.
+    @inline(never)
+    private func endOrphan(_ listener: ListenerEntry) { cancel(listener) }
+
+    /// Whether a listener is to hear the message of a frame: the one place that asks. Ends it if its owner was
+    /// deallocated.
+    ///
+    /// What says in its word alone that nothing has to be asked is not brought here.
+    /// - Parameter owner: Of the listener, held by the caller; nil if it has none, or that was deallocated.
+    @inline(__always)
+    func admits(
+        _ frame: FrameReference,
+        to listener: ListenerEntry,
+        _ word: UInt64,
+        _ owner: Unretained<AnyObject>?
+    ) -> Bool {
+        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < frame.pointee.number else { return false }
+        if word & ListenerEntry.owned != 0 {
+            guard let owner else {
+                endOrphan(listener)
+                return false
+            }
+            guard !frame.pointee.excludes(owner) else { return false }
+        }
+        guard word & ListenerEntry.paused == 0 else {
+            listener.counters?.borrow { $0.countMissed() }
+            return false
+        }
+        return true
+    }
+
+    /// Delivers to a listener that is not a plain, uncounted closure called on the poster's thread, or to any
+    /// listener if the post needs more. Returns how many it reached, which may include some of those that
+    /// follow. If there is more than one, the frame names the last as its listener.
+    @inline(never)
+    func deliverByRoute(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+        let word = listener.word.load(ordering: .acquiring)
+        guard word & ListenerEntry.number < frame.pointee.number else { return 0 }
+        guard !frame.pointee.checksAll else { return deliverIfAdmitted(frame, listener) }
+        let treatment = word & ListenerEntry.treatment
+        if treatment & ~ListenerEntry.counted == 0 { return call(frame, listener, word) }
+        switch treatment {
+        case ListenerEntry.forwards: return forward(frame, listener)
+        case ListenerEntry.waits:
+            // The bit says that there is one.
+            let mailbox = listener.certainMailbox
+            if mailbox.borrow({ $0.home }) != frame.pointee.isolation {
+                // While a drain is due, it checks the owner: a weak load for each message would cost more
+                // than everything else. If `isBusy` is outdated, the message starts one.
+                if word & ListenerEntry.owned == 0 || mailbox.borrow({ $0.isBusy }) {
+                    return enqueue(frame, listener, mailbox)
+                }
+            } else if !mailbox.borrow({ $0.certainLane }).borrow({ $0.isActive.load(ordering: .acquiring) }) {
+                return call(frame, listener, word)
+            }
+        default: break
+        }
+        return deliverIfAdmitted(frame, listener)
+    }
+
+    /// Delivers to a listener if it is to hear the message.
+    @inline(never)
+    func deliverIfAdmitted(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+        let word = listener.word.load(ordering: .acquiring)
+        // Held until the call has ended. A weak reference to nothing is not loaded.
+        let owner = word & ListenerEntry.owned == 0 ? nil : listener.owner
+        defer { withExtendedLifetime(owner) {} }
+        guard word & ListenerEntry.intercepts == 0, admits(frame, to: listener, word, owner.map { Unretained($0) })
+        else { return 0 }
+        guard word & ListenerEntry.adapts != 0 else { return deliverAdmitted(frame, listener, owner, word) }
+        return adapt(frame, listener) { deliverAdmitted(frame, listener, owner, word) }
+    }
+
+    /// Delivers to a listener that is to hear the message.
+    /// - Parameter owner: Held until the call has ended.
+    @inline(__always)
+    private func deliverAdmitted(
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        _ owner: AnyObject?,
+        _ word: UInt64
+    ) -> Int {
+        if word & ListenerEntry.once != 0 {
+            // An adaptor that ended the listener with this message, as `prefix(1)` does, still lets it hear it.
+            guard frame.pointee.hasEndedListener || remove(listener, as: ListenerEntry.closed) else { return 0 }
+        }
+        if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
+            let isIn = mailbox.enqueue(frame, for: listener)
+            activeInstrument?.messageWaits(for: listener)
+            return isIn ? 1 : 0
+        }
+        if isObserved { _ = listener.ensureCounters() }
+        countCall(of: listener, word)
+        // The listener of the pattern is counted and waited for.
+        if listener.isForwarder { return forward(frame, listener) }
+        frame.pointee.beginCall(of: listener)
+        // Held until after the call.
+        let reference = owner.map { OwnerReference($0) }
+        let (message, envelope) = (frame.pointee.message, frame.pointee.envelope)
+        envelope?.tracker?.expectOne()
+        if envelope?.tracker != nil { frame.pointee.thrown = nil }
+        listener.run(message, reference, frame, envelope?.trace)
+        envelope?.tracker?.finish(frame.pointee.outcome(for: listener))
+        return 1
+    }
+
+    /// Calls a bare listener without an owner that needs no other treatment than its adaptor, whose filter lets the
+    /// message pass.
+    @inline(never)
+    private func adaptAndCall(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+        let reached = listener.certainAdaptor.borrow { adaptor in
+            adaptor.runIncluded(frame.pointee.message, frame) { message in
+                // The adaptor may have cancelled the listener.
+                guard !listener.isCancelled else { return 0 }
+                listener.body.callBare(message)
+                return 1
+            }
+        }
+        endReaders(of: listener)
+        return reached
+    }
+
+    /// Delivers what the adaptor of a listener makes of the message, unless that skips it.
+    private func adapt(_ frame: FrameReference, _ listener: ListenerEntry, _ deliver: () -> Int) -> Int {
+        // For those who end the listener, and for the site of a fault.
+        frame.pointee.beginCall(of: listener)
+        frame.pointee.hasEndedListener = false
+        defer { frame.pointee.hasEndedListener = false }
+        let message = frame.pointee.message
+        let reached = listener.certainAdaptor.borrow { adaptor in
+            adaptor.run(message, frame) { adapted in
+                // The adaptor may have cancelled the listener.
+                guard !listener.isCancelled else { return 0 }
+                frame.pointee.message = adapted
+                defer { frame.pointee.message = message }
+                return deliver()
+            }
+        }
+        endReaders(of: listener)
+        return reached
+    }
+
+    /// Tells those who read messages of a listener that its adaptor has ended.
+    @inline(__always)
+    private func endReaders(of listener: ListenerEntry) {
+        if listener.hasEnded { listener.counters?.borrow { $0.nothingFollows() } }
+    }
+
+    /// Hands a message to a mailbox, and to those of some of the listeners that follow and hear by the same lane.
+    @inline(never)
+    private func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Unretained<Mailbox>) -> Int {
+        mailbox.borrow { mailbox in
+            guard mailbox.isUnbounded, !frame.pointee.carriesMore else {
+                return mailbox.enqueue(frame, for: listener) ? 1 : 0
+            }
+            let message = frame.pointee.message
+            guard let lane = mailbox.laneReference else { return mailbox.enqueueToRead(message, for: listener) ? 1 : 0 }
+            return lane.borrow { lane in
+                listener.next.load(ordering: .relaxed) == 0
+                    ? lane.enqueue(message, listener, mailbox) : lane.enqueueForSeveral(frame, listener, mailbox)
+            }
+        }
+    }
+
+    /// Calls a listener that needs no treatment except counting, if its owner is alive.
+    @inline(__always)
+    private func call(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
+        word & ListenerEntry.owned == 0
+            ? callUnowned(frame, listener, word) : callOwned(frame, listener, word)
+    }
+
+    @inline(never)
+    private func callUnowned(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
+        frame.pointee.beginCall(of: listener)
+        countCall(of: listener, word)
+        listener.body.call(frame.pointee.message, nil, frame, isBare: word & ListenerEntry.general == 0)
+        return 1
+    }
+
+    /// Separate, because it needs more registers.
+    @inline(never)
+    private func callOwned(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
+        // Retained during the call.
+        guard let owner = listener.retainedOwner else {
+            endOrphan(listener)
+            return 0
+        }
+        frame.pointee.beginCall(of: listener)
+        countCall(of: listener, word)
+        listener.body.call(
+            frame.pointee.message,
+            OwnerReference(owner),
+            frame,
+            isBare: word & ListenerEntry.general == 0
+        )
+        owner.release()
+        return 1
+    }
+
+    /// Counts a call on the poster's thread, if the listener has counters.
+    @inline(__always)
+    func countCall(of listener: ListenerEntry, _ word: UInt64) {
+        listener.counters?.borrow { counters in
+            // On its actor, or in turns, there is one call at a time.
+            let isAlone = word & (ListenerEntry.waits | ListenerEntry.counted) != 0
+            if isAlone { counters.countLoneCall() } else { counters.countDirectCall() }
+        }
+    }
+}

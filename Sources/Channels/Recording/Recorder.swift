@@ -1,0 +1,181 @@
+internal import Synchronization
+
+// Recording: counting and tracing a channel while its diagnostics are on.
+//
+// A list tells its instrument, if it has one that is switched on (`ListInstrument`): the `Recorder`. It counts posts and
+// keeps texts of messages (`MessageText`); listeners count in their `ListenerCounters` and `ListenerRecord`; a traced
+// message carries a `PostTrace`, which calls the instruments of the switchboard. Diagnostics, above, shows all of it.
+
+/// Counts and records what happens on a channel while its diagnostics are on. Created when they are first
+/// switched on and kept until the list's `deinit`, so a post that finds it may use it. A mutex guards
+/// `guarded`; no user code runs under it. The rest is atomic.
+final class Recorder: ListInstrument {
+    private struct Guarded {
+        var diagnostics = Diagnostics.off
+        /// The name under which a switchboard watches the channel, if it has none of its own.
+        var name: String?
+        var instruments: Instruments?
+        var start = MonotonicClock.now
+        /// Sorted by posts. The type is nil for posts without a sender, and for those beyond ``mostPosters``.
+        var posters: [(type: (any Any.Type)?, site: PackedSite, posts: Int)] = []
+        /// Oldest first, with up to ``mostToSpare`` extra, so that not every new message moves all others.
+        var messages: [KeptText] = []
+        /// How many messages were kept since counting began.
+        var kept = 0
+
+        mutating func notePoster(_ type: (any Any.Type)?, _ site: PackedSite) {
+            if let place = posters.firstIndex(where: { $0.type == type && $0.site == site }) {
+                let posts = posters[place].posts
+                let first = posters.firstIndex { $0.posts == posts } ?? place
+                posters.swapAt(place, first)
+                posters[first].posts += 1
+            } else if posters.count < mostPosters || type == nil && site == .unknown {
+                posters.append((type, site, 1))
+            } else {
+                notePoster(nil, .unknown)
+            }
+        }
+
+        func last(_ count: Int) -> [KeptText] { Array(messages.suffix(count)) }
+    }
+
+    private typealias KeptText = (number: Int, time: Int64, text: String, sender: String?, origin: Origin)
+
+    /// Further posters are counted together.
+    private static let mostPosters = 256
+    private static let mostToSpare = 64
+
+    private let guarded = Locked(Guarded())
+    /// What the channel was created with; it stays on until the channel is deallocated.
+    private let own: Diagnostics
+    private let isTracing = Atomic<Bool>(false)
+    private let posts = Atomic<Int>(0)
+    let unheard = Atomic<Int>(0)
+    private let lostOwners = Atomic<Int>(0)
+
+    init(_ own: Diagnostics) { self.own = own }
+
+    /// Changes what is recorded. Resets the counts if diagnostics were off. Calls `announce` under the lock,
+    /// with whether posts are counted from now on.
+    func set(
+        _ instruments: Instruments?,
+        named name: String?,
+        _ setting: () -> Diagnostics,
+        _ announce: (Bool) -> Void
+    ) {
+        let former = guarded.withLock { guarded in
+            // Released after unlocking.
+            let former = guarded
+            let diagnostics = setting().combined(with: own)
+            let wasOn = guarded.diagnostics.isOn
+            if !wasOn {
+                guarded.start = MonotonicClock.now
+                guarded.kept = 0
+                posts.store(0, ordering: .relaxed)
+                unheard.store(0, ordering: .relaxed)
+                lostOwners.store(0, ordering: .relaxed)
+            }
+            if !wasOn || !diagnostics.isTracing || !guarded.diagnostics.isTracing {
+                guarded.posters = []
+            }
+            if !wasOn || diagnostics.kept != guarded.diagnostics.kept {
+                guarded.messages = guarded.last(wasOn ? min(guarded.diagnostics.kept, diagnostics.kept) : 0)
+            }
+            guarded.diagnostics = diagnostics
+            guarded.instruments = instruments
+            guarded.name = name ?? guarded.name
+            isTracing.store(diagnostics.isTracing, ordering: .relaxed)
+            announce(diagnostics.isOn)
+            return former
+        }
+        withExtendedLifetime(former) {}
+    }
+
+    var instruments: Instruments? { guarded.withLock { $0.instruments } }
+
+    var name: String? { guarded.withLock { $0.name } }
+
+    private var diagnostics: Diagnostics { guarded.withLock { $0.diagnostics } }
+
+    var traces: Bool { isTracing.load(ordering: .relaxed) }
+
+    func countPost() { posts.wrappingAdd(1, ordering: .relaxed) }
+
+    func ownerWasLost() { lostOwners.wrappingAdd(1, ordering: .relaxed) }
+
+    func listenerThrew(_ listener: ListenerEntry) {
+        listener.ensureRecord().failures.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    func messageWaits(for listener: ListenerEntry) {
+        guard let accounts = listener.accounts else { return }
+        listener.ensureRecord().mostWaiting.max(accounts.waiting, ordering: .relaxed)
+    }
+
+    func notePoster(_ type: (any Any.Type)?, _ site: PackedSite) {
+        guarded.withLock { $0.notePoster(type, site) }
+    }
+
+    /// Keeps the text of a message, if any are to be kept. Runs user code: the message's description.
+    func keep(_ message: MessageAddress, _ layout: MessageLayout, _ event: PostEvent) {
+        let diagnostics = diagnostics
+        guard diagnostics.kept > 0 else { return }
+        // A description that posts would otherwise be asked to describe its own posts, endlessly.
+        let text = Instrumentation.suspended {
+            MessageText(redacted: diagnostics.redacted).text(of: message, layout)
+        }
+        let time = MonotonicClock.now
+        let sender = event.senderType.map { "\($0)" }
+        guarded.withLock { guarded in
+            let most = guarded.diagnostics.kept
+            guard most > 0 else { return }
+            guarded.kept += 1
+            guarded.messages.append((guarded.kept, time, text, sender, event.origin))
+            if guarded.messages.count > most + Self.mostToSpare { guarded.messages = guarded.last(most) }
+        }
+    }
+}
+
+extension Recorder {
+    struct Count {
+        var posts: Int
+        var unheard: Int
+        var lostOwners: Int
+        var nanoseconds: Int64
+        var isTracing: Bool
+        var posters: [PosterSnapshot]
+        /// Oldest first.
+        var messages: [MessageSnapshot]
+    }
+
+    var count: Count {
+        // Elements are copied under the lock: sharing the buffer would make the next post copy all of it, and
+        // the thread sanitizer, which does not see the reference count that orders the two, report a race.
+        let (diagnostics, start, posters, messages, now) = guarded.withLock {
+            ($0.diagnostics, $0.start, $0.posters.map { $0 }, $0.last($0.diagnostics.kept), MonotonicClock.now)
+        }
+        return Count(
+            posts: posts.load(ordering: .relaxed),
+            unheard: unheard.load(ordering: .relaxed),
+            lostOwners: lostOwners.load(ordering: .relaxed),
+            nanoseconds: now - start,
+            isTracing: diagnostics.isTracing,
+            posters: posters.map { type, site, posts in
+                PosterSnapshot(
+                    senderType: type.map { "\($0)" },
+                    site: site == .unknown ? nil : site.site,
+                    posts: posts
+                )
+            },
+            messages: messages.map { MessageSnapshot($0.number, now - $0.time, $0.text, $0.sender, $0.origin) }
+        )
+    }
+}
+
+extension MessageSnapshot {
+    fileprivate init(_ number: Int, _ age: Int64, _ text: String, _ sender: String?, _ origin: Origin) {
+        var remote: String?
+        if case .remote(let process) = origin { remote = process }
+        self.init(number: number, ageNanoseconds: age, text: text, senderType: sender, remoteOrigin: remote)
+    }
+}

@@ -1,0 +1,8 @@
+struct Fix: Sendable {}
+
+final class Sensor: Sendable {
+    func start() {}
+    func stop() {}
+}
+
+let sensor = Sensor()

@@ -1,5 +1,0 @@
-#if canImport(Combine)
-import Combine
-#else
-import OpenCombine
-#endif

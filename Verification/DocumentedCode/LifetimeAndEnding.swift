@@ -1,0 +1,4 @@
+actor Log {
+    func write(_ sale: Sale) async throws {}
+    nonisolated func close() {}
+}
