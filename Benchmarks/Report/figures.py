@@ -27,6 +27,7 @@ COUNTED = {
     "named-lookup": (1,),
     "pattern-listeners": (0, 1, 16),
     "pattern-weak": (0, 1, 16),
+    "pattern-only": (1, 16),
     "other-patterns": (0, 1, 16),
     "register-token": (0, 100, 10_000),
     "register-weak": (0, 100, 10_000),

@@ -26,6 +26,7 @@ GOALS = (
     ("10,000 standing in terms of none, weak owners", "ratio/register-weak/10000:register-weak/0", "<=", 1.15),
     ("bytes of a token-owned listener", "bytes/token", "<=", 176),
     ("bytes of a listener of a weak owner", "bytes/weak", "<=", 176),
+    ("a post that only a pattern hears in terms of one with a listener of its own", "ratio/pattern-only/1:named-post/1", "<=", 2),
     ("listeners by pattern in terms of the channel's own, 16, weak owners", "ratio/pattern-weak/16:channel-weak/16", "<=", 2),
     ("looking up a typed name, ns over a held channel", "over/named-post/1:channel-token/1", "<=", 50),
     ("a message to an actor, ns", "per-message/mailbox-actor/1", "<=", 25),

@@ -33,6 +33,7 @@ POSTING = (
     ("named-post", "by name, of 100,000", OURS),
     ("pattern-listeners", "by name, listeners by pattern", OURS),
     ("pattern-weak", "by name, listeners by pattern, weak owners", OURS),
+    ("pattern-only", "by name, which only patterns hear", OURS),
     ("other-patterns", "by name, 1,000 other patterns", OURS),
     ("open-combine", "OpenCombine PassthroughSubject", PEER),
     ("notification-typed", "NotificationCenter, typed", PEER),

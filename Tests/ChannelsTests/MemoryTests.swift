@@ -24,7 +24,7 @@ struct MemoryTests {
 
     enum Kind: CaseIterable, Codable {
         case messagesThatWait, runsOfPriorities, channels, observers
-        case ownersHeardByPattern, namesUnderAPattern
+        case ownersHeardByPattern, namesUnderAPattern, namesOnlyAPatternHears
 
         func check() throws {
             switch self {
@@ -34,6 +34,7 @@ struct MemoryTests {
             case .observers: MemoryTests.observers()
             case .ownersHeardByPattern: MemoryTests.ownersHeardByPattern()
             case .namesUnderAPattern: try MemoryTests.namesUnderAPattern()
+            case .namesOnlyAPatternHears: try MemoryTests.namesOnlyAPatternHears()
             }
         }
     }
@@ -125,6 +126,20 @@ struct MemoryTests {
                 precondition(board[name].post(number) == 2)
                 token.cancel()
                 board[matching: "memory.*.name-7"].listen { _ in }.cancel()
+            }
+        }
+        everything.cancel()
+    }
+
+    private static func namesOnlyAPatternHears() throws {
+        let board = Switchboard()
+        let everything = board[matching: "memory.>"].listen { _ in }
+        var round = 0
+        try requireNoGrowth {
+            round += 1
+            for number in 0..<3_000 {
+                let name = try ChannelName<Int>(validating: "memory.\(round).name-\(number)")
+                precondition(board[name].post(number) == 1)
             }
         }
         everything.cancel()

@@ -8,9 +8,9 @@ extension Channel {
     /// cancelled before its turn, or paused, is neither called nor counted.
     ///
     /// A post that a listener of this channel makes during its call follows the channel's ``Reentrancy``. It
-    /// is refused if that forbids it, if 1,024 posts of any channels are on the thread's stack, if less than
-    /// 64 KB of the stack is left, or if too many posts have followed from one. A refused post is not
-    /// delivered, returns 0 and raises ``Fault/Code/recursionLimit``.
+    /// is refused if that forbids it. A post inside a listener of any channel is refused if less than 64 KB of
+    /// the thread's stack is left. A refused post is not delivered, returns 0 and raises
+    /// ``Fault/Code/recursionLimit``.
     ///
     /// - Parameters:
     ///   - sender: The object that posts, as ``Posted/sender``.

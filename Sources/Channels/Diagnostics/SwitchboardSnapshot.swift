@@ -21,7 +21,9 @@ extension Switchboard {
         var lanes = LaneSnapshots()
         var channels: [ChannelSnapshot] = []
         var seen: Set<UInt> = []
-        for (slot, _) in registry.channels where seen.insert(slot.list.address).inserted {
+        // One that is kept for posts is there if what is posted on it is counted.
+        for (slot, _) in registry.channels
+        where (!slot.isKept || slot.list.isObserved) && seen.insert(slot.list.address).inserted {
             let (kind, type) = slot.kind.described
             channels.append(slot.list.snapshot(name: slot.displayName, kind: kind, messageType: type, &lanes))
         }

@@ -19,8 +19,8 @@
 /// - While more than 1,024 values are pending, `set` and `update` wait for up to 100 ms; if too many are
 ///   still pending, ``Fault/Code/stateBacklog`` is raised. Inside a listener they never wait, so pending
 ///   values are not bounded there, and the fault is raised at 2,048, 4,096, 8,192 … values.
-/// - A change made by a listener is refused at a depth of 1,024, if little of the stack is left, or if too
-///   many changes follow from one. The value stays as it was, and a fault is raised. A listener that such a
+/// - A change made by a listener is refused if 1,024 changes, of this state and others, have led to it, or if
+///   little of the stack is left. The value stays as it was, and a fault is raised. A listener that such a
 ///   chain registers begins with the next value; one that it resumes stays paused.
 /// - The body of ``update(fileID:line:isolation:_:)`` is the only user code that runs under a lock of this
 ///   library, the state's own. Using the same state in it traps. Values replaced by

@@ -3,31 +3,26 @@ internal import Synchronization
 
 // Changes that are refused or slowed down.
 extension StateCore {
-    /// Counts the posts and changes that lead to a change made now; nil, with a fault, if it is refused.
+    /// The most changes that may lead to one another. Two states that set each other need no stack for it.
+    private static var longestChain: Int { 1_024 }
+
+    /// Counts the changes that lead to one made now, itself included; nil, with a fault, if it is refused.
     @inline(__always)
     func chainOfChange() -> Int? {
         let thread = ThreadReference.current
-        guard let top = thread.pointee.top else {
-            thread.pointee.followed = 0
-            return 1
-        }
+        guard let top = thread.pointee.top else { return 1 }
         return chainOfChange(inside: top, thread)
     }
 
     @inline(never)
     private func chainOfChange(inside top: FrameReference, _ thread: ThreadReference) -> Int? {
-        guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
+        guard thread.pointee.hasRoom else {
             list.reportStack(top)
             return nil
         }
         let chain = top.pointee.chain + 1
-        guard chain <= ThreadRecord.deepest else {
-            list.reportRecursion(top, limit: ThreadRecord.deepest)
-            return nil
-        }
-        let refused = thread.pointee.countFollowing(chain: chain)
-        guard refused == 0 else {
-            list.reportFollowing(top, count: refused)
+        guard chain <= Self.longestChain else {
+            list.reportRecursion(top, limit: Self.longestChain)
             return nil
         }
         return chain

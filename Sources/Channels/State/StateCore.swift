@@ -221,9 +221,7 @@ extension StateCore {
                     // Each value is released at the end of its turn, without the lock.
                     list.layout.destroy(message)
                 case .reschedule:
-                    // What has followed from one post is counted on, whichever thread delivers.
-                    let followed = thread.pointee.followed
-                    DispatchQueue.global().async { self.resume(after: followed) }
+                    DispatchQueue.global().async { self.resume() }
                     return
                 case .end(let closesList):
                     if closesList { list.close() }
@@ -234,9 +232,8 @@ extension StateCore {
     }
 
     /// Continues to deliver, in a job.
-    private func resume(after followed: Int) {
+    private func resume() {
         let thread = ThreadReference.current
-        thread.pointee.followed = followed
         guarded.withLock { $0.turns.takeOver(by: thread.address) }
         deliverWaiting(Post())
     }

@@ -6,7 +6,7 @@ struct StateTurns: ~Copyable {
     struct Turn {
         /// The number of the first listener that is too new for the value.
         var before: UInt64
-        /// How many posts and changes led to it, itself included.
+        /// How many changes led to it, itself included.
         let chain: Int
         /// The only recipient, if the value is for one that is new or resumes.
         let entry: ListenerEntry?
@@ -69,7 +69,7 @@ struct StateTurns: ~Copyable {
         if let entry, renews(entry, before: number) { return .wait }
         turns.append(turn)
         values.append(copying: value, envelope)
-        // Not for a registration, nor for the delivering thread, which the limit on following posts bounds.
+        // Not for a registration, nor for the delivering thread, which would wait for itself.
         return values.count > Self.mostWaiting && deliverer != thread && entry == nil
             ? .waitBehind(values.count) : .wait
     }

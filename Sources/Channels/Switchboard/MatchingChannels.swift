@@ -104,4 +104,11 @@ private final class HubDelegate: ListenerListDelegate, @unchecked Sendable {  //
         guard hub.isEmptyNow, let listener else { return }
         reference.patterns?.remove(listener)
     }
+
+    func waitForForwarders() async {
+        await withCheckedContinuation { waiter in
+            // In this scope only, not in the task: that would keep the listener that it waits for.
+            if let listener { listener.resumeAtEnd(waiter) } else { waiter.resume() }
+        }
+    }
 }

@@ -76,7 +76,8 @@ extension NamedChannel {
     ///
     /// - Returns: How many listeners were called or enqueued. If there are none, nothing is kept.
     /// - Precondition: The name is not in use for another kind or type.
-    /// - Complexity: O(*n*) in the number of listeners, or of patterns if the name has no channel.
+    /// - Complexity: O(*n*) in the number of listeners; in that of patterns for the first post that only these hear, and
+    ///   where nobody does.
     @inlinable @discardableResult
     public func post(
         _ message: Message,
@@ -130,23 +131,29 @@ extension Switchboard {
         return MessageAddress.lending(message) { channel.list.post($0, post) }
     }
 
-    /// Returns the channel to post on; nil if nobody would hear it.
+    /// Returns the channel to post on, which nobody else may be handed; nil if nobody would hear it.
     fileprivate func channelToPost<Message: Sendable>(_ key: NameKey) -> Channel<Message>? {
-        if let found = channelToPost(key, ofMessages: Message.self) {
+        Self.unwrap { try channelToPost(key, of: Message.self) }
+    }
+
+    /// As ``channelToPost(_:)`` does for a typed name.
+    /// - Throws: ``ChannelError/Code/typeMismatch``, if the name is in use for another kind or type.
+    func channelToPost<Message: Sendable>(_ key: NameKey, of type: Message.Type) throws -> Channel<Message>? {
+        if let found = try find(key, toPost: type) {
             // A channel found under a type of message is a channel of that type.
             return known(found, as: Channel<Message>.self)
         }
-        // Kept for this post only: nothing but forwarders listens on it.
-        return mayCreate(key, toPost: Message.self) ? channel(key, reentrancy: nil) : nil
+        guard hasPattern(key, toPost: type) else { return nil }
+        return try makeChannel(key: key, reentrancy: nil, isKept: true)
     }
 
-    private func channelToPost(_ key: NameKey, ofMessages type: any Any.Type) -> AnyObject? {
-        if let found = find(key, ofMessages: type) { return found }
-        return Self.unwrap { try registry.channel(key, kind: .messages(type)) }
+    private func find(_ key: NameKey, toPost type: any Any.Type) throws -> AnyObject? {
+        let found = registry.withShard(of: key) { $0.channelToPost(key, ofMessages: ObjectIdentifier(type)) }
+        return try found ?? registry.channel(key, kind: .messages(type))
     }
 
-    /// Whether a post creates the channel, because a pattern matches it. If not, counts it as unheard.
-    private func mayCreate(_ key: NameKey, toPost type: any Any.Type) -> Bool {
+    /// Whether a pattern hears the name. If none does, counts the post as unheard.
+    private func hasPattern(_ key: NameKey, toPost type: any Any.Type) -> Bool {
         if patterns.match(key.name) { return true }
         observation.noteUnheard(key.name ?? "\(type)", type)
         return false

@@ -3,6 +3,9 @@ internal import Synchronization
 /// A listener to a pattern: a list of its own, the hub, with one listener, and in every matching channel an
 /// entry that forwards to it. So it has one token and one mailbox, and a place by priority and registration
 /// in each channel. The lock of `forwarders` is taken inside that of ``PatternListeners``, and before lists'.
+///
+/// Each of those entries keeps this alive until no post can be at it; and this keeps them until it is detached, when the
+/// listener or the switchboard ends. So at its deinit no post can reach the listener any more.
 final class PatternListener: Sendable {
     /// Nil for every channel, also those without a name.
     let pattern: ChannelPattern?
@@ -14,6 +17,8 @@ final class PatternListener: Sendable {
     private let intake: Forwarder.Intake?
     /// By the address of the channel's list; nil after `detach()`.
     private let forwarders = Locked<[UInt: ListenerEntry]?>([:])
+    /// The tasks that wait until no post can reach the listener.
+    private let waiters = Locked<[CheckedContinuation<Void, Never>]>([])
 
     init(
         _ listener: Registration,
@@ -30,17 +35,20 @@ final class PatternListener: Sendable {
             of: MatchingChannels.self,
             kind: .pattern,
             name: pattern?.text ?? "all posts",
-            // The posts that it forwards are limited where they are made.
-            reentrancy: .nested(limit: ThreadRecord.deepest),
             faults: faults
         )
         self.listener = hub.makeEntry(listener)
     }
 
     deinit {
-        detach()
+        // Its levels retain it.
         hub.close()
+        listener.didLeaveList()
+        for waiter in waiters.withLock({ $0 }) { waiter.resume() }
     }
+
+    /// Resumes a task when no post can reach the listener.
+    func resumeAtEnd(_ waiter: CheckedContinuation<Void, Never>) { waiters.withLock { $0.append(waiter) } }
 
     /// Whether it hears a channel of this kind and name.
     func matches(_ kind: ChannelContent, named name: String?) -> Bool {
@@ -62,7 +70,7 @@ final class PatternListener: Sendable {
     /// Adds a forwarder to a channel, unless there is one or this has been detached. Runs no user code. The
     /// caller calls `didUnlock` of the list later.
     func attach(to list: ListenerList) {
-        let forwarder = Forwarder(to: listener, of: hub, intake)
+        let forwarder = Forwarder(to: listener, of: hub, intake, keeping: self)
         let entry = list.makeEntry(Registration(nil, .forwarder(forwarder), ListenerOptions(priority, site), .nothing))
         // In one section: whoever removes the entry from `forwarders` finds it in the list.
         forwarders.withLock { forwarders in

@@ -12,6 +12,13 @@ final class PatternListeners: Sendable {
     private let table = Locked(Table())
     private let count = Atomic<Int>(0)
 
+    deinit {
+        for listener in all {
+            listener.detach()
+            listener.hub.close()
+        }
+    }
+
     var all: [PatternListener] { table.withLock { $0.listeners } }
 
     /// Whether a pattern that has a listener matches a name; nil for the channel of a type.

@@ -15,9 +15,9 @@ internal import Synchronization
 //    this one, or a later use. A slot goes from the shard to the channel by a plain store, and never back
 //    within a use: whoever looks sees one of the two, and waits for either.
 //
-// The switchboard keeps a channel during the search; one without listeners of its own is retained for the
-// post, because patterns may hear it. If the channel is removed meanwhile, another takes its name, or its
-// last listener ends, the post counts as begun before. A post that begins after a change has returned
+// The switchboard keeps a channel during the search; one that somebody holds and that has no listeners of its own is
+// retained for the post, because patterns may hear it. If the channel is removed meanwhile, another takes its name, or
+// its last listener ends, the post counts as begun before. A post that begins after a change has returned
 // announces itself later, and finds what the change left.
 extension RegistryShard {
     /// Lends the slot of a name in use, with the shard announced. The body runs no user code.
@@ -31,14 +31,19 @@ extension RegistryShard {
 
     @inline(__always)
     func channel(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
+        read(key) { $0.messageType == type && !$0.isKept ? $0.living : nil }
+    }
+
+    /// The channel to post on, which may be kept: nobody else may be handed it.
+    func channelToPost(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
         read(key) { $0.messageType == type ? $0.living : nil }
     }
 
     func object(_ key: NameKey) -> (AnyObject, ChannelContent)? {
-        read(key) { slot in slot.living.map { ($0, slot.kind) } }
+        read(key) { slot in slot.isKept ? nil : slot.living.map { ($0, slot.kind) } }
     }
 
-    func list(_ key: NameKey) -> ListenerList? { read(key) { $0.list } }
+    func list(_ key: NameKey) -> ListenerList? { read(key) { $0.isKept ? nil : $0.list } }
 
     @inline(__always)
     func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: ObjectIdentifier) -> Int? {

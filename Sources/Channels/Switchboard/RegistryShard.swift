@@ -1,14 +1,22 @@
 internal import Synchronization
 
-/// One shard of the names. `table` and `order` are changed under `lock`; the table is read without it, see
-/// `RegistryShard+Read`. Objects are released outside: a deinit is user code.
+/// One shard of the names. `table`, `order` and `kept` are changed under `lock`; the table is read without it,
+/// see `RegistryShard+Read`. Objects are released outside: a deinit is user code.
+///
+/// A channel that a post makes because patterns hear its name is *kept* for the next post, as long as they do. Nobody
+/// else has it: it is neither found nor shown, and makes way for a channel of another type. Whoever asks for the channel of
+/// the name is handed it, and from then on it is like any other.
 final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see above
     /// The most names visited in one section of the lock, which takes some ten microseconds.
     static let longestPortion = 64
+    /// The most channels kept: names that are invented at run time must not exhaust memory.
+    private static let mostKept = 64
 
     /// The address of the table, retained.
     private let tableAddress = Atomic<UInt>(Unretained.retaining(NameTable()).address)
     @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
+    /// The slots in the table whose channels are kept, oldest first.
+    @safe @exclusivity(unchecked) private var kept: [RegistrySlot] = []
     private let mostVisited = Atomic<Int>(0)
 
     init() { super.init(lendsObjects: true) }
@@ -37,18 +45,36 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
         lock.withLock {
             var removed: Removed = []
             let found = self.slot(of: slot.key)
-            if let found, let object = found.living {
+            if let found, let object = found.living, !found.isKept || found.isLike(slot) {
+                if found.isKept, !slot.isKept {
+                    forgetKept(found)
+                    if let object = found.handOut() { removed.append(object) }
+                }
                 return (object, found.kind, removed)
             }
-            // The object replaced was deallocated.
+            // The object replaced was deallocated, or kept.
             if let found { takeOut(found, &removed) }
             // Not where one has just been taken out and the table become smaller: there is room.
             copyTable(if: \.isFull, &removed)
             table?.borrow { $0.insert(slot) }
             slot.position = order.count
             order.append(slot)
+            if slot.isKept { kept.append(slot) }
             return (object, slot.kind, removed)
         }
+    }
+
+    /// Removes a channel just kept if no pattern hears it any more, or the oldest one if there are too many.
+    func limitKept(_ key: NameKey) {
+        var removed: Removed = []
+        lock.withLock {
+            if let slot = slot(of: key), slot.isKept, slot.list.hasNoListenerNow {
+                takeOut(slot, &removed)
+            } else if kept.count > Self.mostKept {
+                takeOut(kept[0], &removed)
+            }
+        }
+        release(removed)
     }
 
     /// Retains the channel while it has listeners.
@@ -59,6 +85,8 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
             // Read under the lock: of two threads, the later one reads the later count.
             if list.hasOwnListeners {
                 slot.hold(object)
+            } else if slot.isKept {
+                if list.hasNoListenerNow { takeOut(slot, &removed) }
             } else if let object = slot.letGo() {
                 removed.append(object)
             }
@@ -74,7 +102,7 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
         var list: ListenerList?
         lock.withLock {
             guard let slot = self.slot(of: key) else { return }
-            living = slot.living
+            if !slot.isKept { living = slot.living }
             list = slot.list
             takeOut(slot, &removed)
         }
@@ -118,7 +146,10 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
     // The table holds it.
     private func slot(of key: NameKey) -> RegistrySlot? { table?.borrow { $0.find(key)?.object } }
 
+    private func forgetKept(_ slot: RegistrySlot) { if slot.isKept { kept.removeAll { $0 === slot } } }
+
     private func takeOut(_ slot: RegistrySlot, _ removed: inout Removed) {
+        forgetKept(slot)
         if let object = slot.letGo() { removed.append(object) }
         if let slot = table?.borrow({ $0.remove(slot) }) { removed.append(slot.untyped) }
         let last = order.removeLast()

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// One name in use. `held` is atomic, and changed under the shard's lock, which guards `position`.
+/// One name in use. `held` and `kept` are atomic, and changed under the shard's lock, which guards `position`.
 final class RegistrySlot: @unchecked Sendable {  // guards: see above
     let key: NameKey
     /// The type of the messages, if it carries messages.
@@ -10,18 +10,21 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     let listReference: Unretained<ListenerList>
     /// The address of the object, retained, while the switchboard keeps it alive; otherwise 0.
     private let held: Atomic<UInt>
+    /// Whether a post made the channel because patterns hear it, and nobody else has it: see ``RegistryShard/enter``.
+    private let kept: Atomic<Bool>
     let kind: ChannelContent
     @safe @exclusivity(unchecked) private(set) weak var object: AnyObject?
     @safe @exclusivity(unchecked) var position = 0
 
-    init(_ key: NameKey, _ kind: ChannelContent, _ object: AnyObject, _ list: ListenerList) {
+    init(_ key: NameKey, _ kind: ChannelContent, _ object: AnyObject, _ list: ListenerList, isKept: Bool) {
         self.key = key
         self.kind = kind
         messageType = if case .messages(let type) = kind { ObjectIdentifier(type) } else { nil }
         self.list = list
         listReference = Unretained(list)
         self.object = object
-        held = Atomic(kind.isHeld ? Unretained<AnyObject>.retaining(object).address : 0)
+        held = Atomic(kind.isHeld || isKept ? Unretained<AnyObject>.retaining(object).address : 0)
+        kept = Atomic(isKept)
     }
 
     deinit { heldObject?.release() }
@@ -41,6 +44,13 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     /// The object, if it is still alive. Used like ``heldObject``.
     var living: AnyObject? { heldObject?.object ?? object }
 
+    /// Never becomes true again. Stays true in a slot that has been taken out, which a reader may still have found.
+    @inline(__always)
+    var isKept: Bool { kept.load(ordering: .acquiring) }
+
+    /// Whether a channel made for one may be used for the other.
+    func isLike(_ other: RegistrySlot) -> Bool { kind == other.kind && list.reentrancy == other.list.reentrancy }
+
     // MARK: Under the lock
 
     func hold(_ object: AnyObject) {
@@ -51,6 +61,12 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     /// Stops keeping the object alive. The caller takes over the reference, on which posts may still rely.
     func letGo() -> Unretained<AnyObject>? {
         Unretained(address: held.exchange(0, ordering: .sequentiallyConsistent))
+    }
+
+    /// Stops keeping the channel, which from here on lives as long as somebody has it. Otherwise as ``letGo()``.
+    func handOut() -> Unretained<AnyObject>? {
+        kept.store(false, ordering: .sequentiallyConsistent)
+        return letGo()
     }
 }
 

@@ -46,12 +46,7 @@ extension Switchboard {
         _ delivery: RemoteDelivery? = nil,
         onEnd: (@Sendable () -> Void)?
     ) async throws -> DeliveryReport {
-        // The kind records the type of which the channel is generic.
-        let found = try registry.channel(name.key, kind: .messages(Message.self)).map {
-            known($0, as: Channel<Message>.self)
-        }
-        // Kept for this post only, if only patterns hear it.
-        guard let channel = try found ?? (patterns.match(name.text) ? channel(name.text, of: Message.self) : nil) else {
+        guard let channel = try channelToPost(name.key, of: Message.self) else {
             onEnd?()
             return DeliveryReport()
         }

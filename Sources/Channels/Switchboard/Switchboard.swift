@@ -14,7 +14,9 @@
 /// - A name has one kind (messages, state, requests) and one type. A conflict between typed names traps; a
 ///   conflict with a name given at run time throws ``ChannelError/Code/typeMismatch``. The message names both
 ///   types.
-/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing.
+/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing. One that
+///   only patterns hear costs about twice as much as one with a listener: its first post makes a channel for the
+///   next ones, which goes with the patterns; up to 1,024 are kept.
 /// - Named states and request channels are kept until ``removeChannel(_:)-(String)``.
 /// - Everything else works as for ``Channel``.
 ///
@@ -195,21 +197,31 @@ public final class Switchboard: Sendable {
         of type: Message.Type,
         reentrancy: Reentrancy?
     ) throws -> Channel<Message> {
-        let kind = ChannelContent.messages(Message.self)
-        func make() throws -> AnyObject {
-            let made = Channel<Message>(
-                name: key.name,
-                reentrancy: reentrancy ?? self.reentrancy,
-                faults: faults,
-                diagnostics: .off
-            )
-            return try enter(made, made.list, key, kind)
-        }
-        let found = try registry.channel(key, kind: kind) ?? make()
+        let found = try registry.channel(key, kind: .messages(Message.self))
         // The kind records the types of which the object is generic.
-        let channel = known(found, as: Channel<Message>.self)
+        let channel =
+            try found.map { known($0, as: Channel<Message>.self) }
+            ?? makeChannel(key: key, reentrancy: reentrancy, isKept: false)
         if let reentrancy { compare(reentrancy, with: channel.list) }
         return channel
+    }
+
+    /// Makes the channel of a name, unless another thread was faster.
+    /// - Parameter isKept: Whether a post needs it because patterns hear the name; see ``RegistryShard``.
+    func makeChannel<Message: Sendable>(
+        key: NameKey,
+        reentrancy: Reentrancy?,
+        isKept: Bool
+    ) throws -> Channel<Message> {
+        let made = Channel<Message>(
+            name: key.name,
+            reentrancy: reentrancy ?? self.reentrancy,
+            faults: faults,
+            diagnostics: .off
+        )
+        let entered = try enter(made, made.list, key, .messages(Message.self), isKept: isKept)
+        // The kind records the type of which the object is generic.
+        return known(entered, as: Channel<Message>.self)
     }
 
     private func compare(_ reentrancy: Reentrancy, with list: ListenerList) {
@@ -257,14 +269,18 @@ public final class Switchboard: Sendable {
         _ made: AnyObject,
         _ list: ListenerList,
         _ key: NameKey,
-        _ kind: ChannelContent
+        _ kind: ChannelContent,
+        isKept: Bool = false
     ) throws -> AnyObject {
         observation.apply(to: list)
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
-        let slot = RegistrySlot(key, kind, made, list)
+        let slot = RegistrySlot(key, kind, made, list, isKept: isKept)
         let entered = patterns.attaching(to: list, kind) { registry.withShard(of: key) { $0.enter(slot, made) } }
         // Not under the lock of the patterns: this may release the last reference to a channel.
-        registry.withShard(of: key) { $0.release(entered.removed) }
+        registry.withShard(of: key) { shard in
+            shard.release(entered.removed)
+            if isKept { shard.limitKept(key) }
+        }
         list.didUnlock()
         guard entered.kind == kind else { throw Registry.mismatch(key, entered.kind, kind) }
         // Whoever changes the diagnostics meanwhile may not have found it.

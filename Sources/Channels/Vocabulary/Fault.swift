@@ -8,8 +8,8 @@ public struct Fault: Sendable, CustomStringConvertible {
         }
         private let storage: Storage
 
-        /// A post or a change of a state was refused: too many were under way on the thread, or had followed
-        /// from one post, or too little of the stack was left.
+        /// A post or a change of a state was refused: too many of the channel were under way on the thread, too
+        /// many changes had led to it, or too little of the thread's stack was left.
         public static let recursionLimit = Code(storage: .recursionLimit)
         /// Too many values of a state are pending: its listeners are slower than its setters.
         public static let stateBacklog = Code(storage: .stateBacklog)

@@ -49,4 +49,28 @@ struct HazardUseTests {
         }
         withExtendedLifetime(token) {}
     }
+
+    /// However large its stack is.
+    @Test func aNestedPostIsRefusedWhereTheThreadHasNoSlotsLeft() async {
+        let faults = Recorder<Fault>()
+        let (outer, inner) = (Channel<Int>(), Channel<Int> { faults.record($0) })
+        let heard = Recorder<Int>()
+        let tokens = [
+            outer.listen { heard.record(inner.post($0)) },
+            inner.listen { heard.record($0) },
+        ]
+        await onThreads(1) { _ in
+            let thread = ThreadReference.current
+            let used = thread.pointee.slotsInUse
+            // As if so many posts were under way.
+            thread.pointee.slotsInUse = ThreadRecord.slotCount - 65
+            outer.post(1)
+            thread.pointee.slotsInUse -= 1
+            outer.post(2)
+            thread.pointee.slotsInUse = used
+        }
+        #expect(heard.all == [0, 2, 1])
+        #expect(faults.all.map(\.detail) == ["too little of the thread's stack is left"])
+        withExtendedLifetime(tokens) {}
+    }
 }

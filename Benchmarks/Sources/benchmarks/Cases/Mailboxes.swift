@@ -12,6 +12,7 @@ enum Mailboxes {
             + Case.waiting("mailbox-queue", listeners, messages: Streams.burst, queue)
             + Case.waiting("mailbox-sequence", listeners, messages: Streams.burst, sequence)
             + Case.plain("mailbox-drop", [1], drop)
+            + Case.plain("mailbox-idle", [1, 16], idle)
     }
 
     /// Posts to a full buffer, each of which drops the message that has waited longest: the queue stands still.
@@ -27,6 +28,23 @@ enum Mailboxes {
             queue.resume()
             queue.sync {}
             withExtendedLifetime(tokens) {}
+        }
+    }
+
+    /// Posts to owners on one queue that has heard all before: each post starts a drain.
+    private static func idle(_ count: Int) -> (Int) -> Void {
+        let channel = Channel<Int>()
+        let queue = DispatchQueue(label: "benchmarks.idle")
+        let owners = counters(count)
+        for owner in owners { channel.listen(owner, on: queue) { me, number in me.add(number) } }
+        return { operations in
+            for number in 0..<operations {
+                queue.suspend()
+                channel.post(number)
+                queue.resume()
+                queue.sync {}
+            }
+            withExtendedLifetime(owners) {}
         }
     }
 

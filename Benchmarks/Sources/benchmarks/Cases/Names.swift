@@ -12,6 +12,7 @@ enum Names {
             + Case.plain("run-time-lookup", [1], runTimeLookup)
             + Case.plain("pattern-listeners", listeners, patternListeners)
             + Case.plain("pattern-weak", listeners, patternWeak)
+            + Case.plain("pattern-only", [1, 16], patternOnly)
             + Case.plain("other-patterns", listeners, otherPatterns)
     }
 
@@ -92,6 +93,17 @@ enum Names {
         return { operations in
             for number in 0..<operations { board[name].post(number) }
             withExtendedLifetime((channel, owners)) {}
+        }
+    }
+
+    /// A name that has no listener of its own, by listeners that do not look at the message.
+    private static func patternOnly(_ count: Int) -> (Int) -> Void {
+        let board = Switchboard()
+        let name: ChannelName<Int> = "shop.checkout"
+        let tokens = counters(count).map { counter in board[matching: "shop.*"].listen { _ in counter.add(1) } }
+        return { operations in
+            for number in 0..<operations { board[name].post(number) }
+            withExtendedLifetime(tokens) {}
         }
     }
 

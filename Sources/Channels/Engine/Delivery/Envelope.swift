@@ -31,14 +31,20 @@ extension PostContext {
         place = list.place(envelope)
     }
 
-    /// Makes the context of a post in progress, or of a delivery from a mailbox.
+    /// Makes the context of a call of a listener, in a post or a delivery from a mailbox.
     @usableFromInline
     init(_ frame: FrameReference) {
+        // The listener of a pattern is told the pattern. Its list, or the poster, keeps the list alive.
+        let list = frame.pointee.listener?.borrow { $0.level?.borrow { Unretained($0.list) } }
+        self.init(frame, in: list ?? frame.pointee.list)
+    }
+
+    /// Makes the context of a post in progress on a list.
+    init(_ frame: FrameReference, in list: Unretained<ListenerList>) {
         let envelope = frame.pointee.envelope
         // A sender that is being deinitialised is not passed on: a listener might keep it.
         sender = frame.pointee.sender?.living.map { sendable($0) } ?? envelope?.sender
-        // The poster keeps the list alive.
-        place = frame.pointee.list.borrow { $0.place(envelope) }
+        place = list.borrow { $0.place(envelope) }
     }
 }
 

@@ -2,27 +2,34 @@ internal import Synchronization
 
 /// Forwards a channel's messages, as `Posted<any Sendable>`, to the one listener of another list, a hub. So
 /// that listener has its place among those of many channels, and has one token and one mailbox.
+///
+/// Nothing is posted on the hub: it is where its listener ends, and is counted. A post that has entered a channel may call
+/// the listener until the entry that forwards to it has left that channel. So its closure is freed once all of these
+/// have left, by what they keep alive (`PatternListener`).
 @usableFromInline
 final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
     /// Returns what a bridge enqueues for a message posted in this process; nil to skip it.
     typealias Intake = @Sendable (_ name: String, _ message: any Sendable) -> (any Sendable)?
 
     let hub: ListenerList
-    /// The hub's listener, kept alive while it is offered messages; its closure may be freed.
     let listener: ListenerEntry
     fileprivate let intake: Intake?
+    /// Frees the closure of the listener when the last forwarder releases it.
+    private let pattern: any AnyObject & Sendable
 
-    init(to listener: ListenerEntry, of hub: ListenerList, _ intake: Intake?) {
+    init(to listener: ListenerEntry, of hub: ListenerList, _ intake: Intake?, keeping pattern: any AnyObject & Sendable)
+    {
         self.hub = hub
         self.listener = listener
         self.intake = intake
+        self.pattern = pattern
         super.init()
     }
 
     /// Lends what the intake makes of a message. Returns what the body returns; 0 if it is skipped.
     @inline(never)
     fileprivate func lendTaken(_ frame: FrameReference, _ body: (MessageAddress) -> Int) -> Int {
-        let context = PostContext(frame)
+        let context = PostContext(frame, in: frame.pointee.list)
         guard let intake, let place = context.place, let name = place.channelName, place.process == nil,
             let taken = intake(name, frame.boxedMessage)
         else { return 0 }
@@ -41,53 +48,51 @@ extension ListenerEntry {
 }
 
 extension ListenerList {
-    /// Posts a message to the hub of a forwarding listener. Returns 1 if anyone was reached, otherwise 0.
+    /// Delivers the message of a post to the listener of a pattern, in the place of the entry that stands for it. Returns
+    /// 1 if it was reached, otherwise 0.
     @inline(never)
-    func forward(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        guard let forwarder = listener.forwarder else { return 0 }
+    func forward(_ frame: FrameReference, _ entry: ListenerEntry) -> Int {
+        guard let forwarder = entry.forwarder else { return 0 }
         return forwarder.borrow { forwarder in
-            guard !forwarder.hub.hasNoListenerNow else { return 0 }
+            guard !forwarder.listener.hasEnded else { return 0 }
             // Without an intake, the message is the same for all forwarders.
-            guard forwarder.intake != nil else { return deliver(frame.posted, to: forwarder, frame) }
-            return forwarder.lendTaken(frame) { deliver($0, to: forwarder, frame) }
+            guard forwarder.intake != nil else { return forwarder.hub.hear(frame.posted, frame, forwarder.listener) }
+            return forwarder.lendTaken(frame) { forwarder.hub.hear($0, frame, forwarder.listener) }
         }
     }
 
+    /// Delivers a message to the one listener of this hub, as part of another list's post.
     @inline(__always)
-    private func deliver(_ message: MessageAddress, to forwarder: Forwarder, _ frame: FrameReference) -> Int {
-        if !frame.pointee.checksAll, forwarder.hub.callOnly(forwarder.listener, message, frame) { return 1 }
-        return forwarder.hub.postForwarded(message, frame)
-    }
-
-    /// Posts another list's message to this hub. Separate, so that ``forward(_:_:)`` needs no frame.
-    @inline(never)
-    private func postForwarded(_ message: MessageAddress, _ frame: FrameReference) -> Int {
-        var inner = PostFrame(forwarding: frame.pointee, message, to: self)
-        defer { inner.end() }
-        return min(inner.lend { post($0) }, 1)
-    }
-
-    /// Calls the one listener of a hub as part of another list's post, as if it were in that list. Returns
-    /// false, without a call, if it needs special treatment.
-    @inline(__always)
-    private func callOnly(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Bool {
-        guard !isObserved else { return false }
-        let thread = ThreadReference.current
-        // Before the word is read. A listener ends before it is unlinked, so either this sees that it has
-        // ended, or the thread that unlinks it waits for this as for any post.
-        enter(thread)
-        defer { leave(thread) }
-        let limit = nextNumber.load(ordering: .relaxed)
+    private func hear(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+        // Its closure stays while a post is at an entry that forwards to it.
         let word = listener.word.load(ordering: .sequentiallyConsistent)
-        if word < limit {
-            frame.pointee.beginCall(of: listener)
-            listener.body.callBare(message)
-            return true
+        guard word & ListenerEntry.treatment == 0, !frame.pointee.checksAll, !isObserved else {
+            return hearWithChecks(message, frame, listener)
         }
-        guard word ^ ListenerEntry.owned < limit, let owner = listener.retainedOwner else { return false }
+        var owner: Unretained<AnyObject>?
+        if word & ListenerEntry.owned != 0 {
+            // Retained during the call.
+            owner = listener.retainedOwner
+            guard owner != nil else { return hearWithChecks(message, frame, listener) }
+        }
         frame.pointee.beginCall(of: listener)
-        listener.body.callBare(message, owner: OwnerReference(owner))
-        owner.release()
-        return true
+        let isBare = word & ListenerEntry.general == 0
+        listener.body.call(message, owner.map { OwnerReference($0) }, frame, isBare: isBare)
+        owner?.release()
+        return 1
+    }
+
+    @inline(never)
+    private func hearWithChecks(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+        let (former, isTurn, checksAll) = (frame.pointee.message, frame.pointee.isTurn, frame.pointee.checksAll)
+        frame.pointee.message = message
+        frame.pointee.isTurn = false
+        defer {
+            frame.pointee.message = former
+            frame.pointee.isTurn = isTurn
+            frame.pointee.checksAll = checksAll
+        }
+        let delivery = { [self] in deliverIfAdmitted(frame, listener) }
+        return activeInstrument?.post(frame, on: self, delivery) ?? delivery()
     }
 }

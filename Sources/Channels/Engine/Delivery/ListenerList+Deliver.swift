@@ -109,12 +109,13 @@ extension ListenerList {
         case ListenerEntry.waits:
             // The bit says that there is one.
             let mailbox = listener.certainMailbox
-            let isBusy = mailbox.borrow { $0.isBusy.load(ordering: .acquiring) }
             if mailbox.borrow({ $0.home }) != frame.pointee.isolation {
-                // While messages wait, a drain checks the owner: a weak load for each message would cost more
-                // than everything else. If `isBusy` is outdated, the message starts a drain.
-                if isBusy || word & ListenerEntry.owned == 0 { return enqueue(frame, listener, mailbox) }
-            } else if !isBusy {
+                // While a drain is due, it checks the owner: a weak load for each message would cost more
+                // than everything else. If `isBusy` is outdated, the message starts one.
+                if word & ListenerEntry.owned == 0 || mailbox.borrow({ $0.isBusy }) {
+                    return enqueue(frame, listener, mailbox)
+                }
+            } else if !mailbox.borrow({ $0.certainLane }).borrow({ $0.isActive.load(ordering: .acquiring) }) {
                 return call(frame, listener, word)
             }
         default: break
@@ -155,7 +156,7 @@ extension ListenerList {
         }
         if isObserved { _ = listener.ensureCounters() }
         countCall(of: listener, word)
-        // The hub counts the listener and waits for it.
+        // The listener of the pattern is counted and waited for.
         if listener.isForwarder { return forward(frame, listener) }
         frame.pointee.beginCall(of: listener)
         // Held until after the call.

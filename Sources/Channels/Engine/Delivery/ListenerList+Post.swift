@@ -35,14 +35,14 @@ extension ListenerList {
         if let refused = begin(frame, thread) { return refused }
         guard !isObserved else { return postObserved(frame) }
         let reached = withPost(frame, thread) { deliver(frame) }
-        if frame.pointee.hasExtras { deliverQueued(frame) }
+        if frame.pointee.hasQueue { deliverQueued(frame) }
         return reached
     }
 
     @inline(never)
     private func postObserved(_ frame: FrameReference) -> Int {
         let reached = deliverObserved(frame)
-        if frame.pointee.hasExtras { deliverQueued(frame) }
+        if frame.pointee.hasQueue { deliverQueued(frame) }
         return reached
     }
 

@@ -1,35 +1,22 @@
 internal import Synchronization
 
 extension ListenerList {
-    /// Begins a post; an outermost one resets `followed`. Returns nil to deliver it, or the result of `post`.
+    /// Begins a post. Returns nil to deliver it, or the result of `post`.
     @inline(__always)
     func begin(_ frame: FrameReference, _ thread: ThreadReference) -> Int? {
-        if let top = thread.pointee.top { return admit(frame, nestedIn: top, thread) }
-        thread.pointee.followed = 0
-        return nil
+        guard let top = thread.pointee.top else { return nil }
+        return admit(frame, nestedIn: top, thread)
     }
 
     /// Decides about a post made inside others on this thread. Returns as ``begin(_:_:)`` does.
     @inline(never)
     private func admit(_ frame: FrameReference, nestedIn top: FrameReference, _ thread: ThreadReference) -> Int? {
         thread.pointee.forgetSlots()
-        // Forwarding to the listener of a pattern continues the same post.
-        let chain = top.pointee.chain + (kind == .pattern ? 0 : 1)
-        // Only a long chain can be deep; on a queued channel it need not be.
-        guard chain <= ThreadRecord.deepest || top.frameCount < ThreadRecord.deepest else {
-            reportRecursion(top, limit: ThreadRecord.deepest)
-            return 0
-        }
-        guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
+        guard thread.pointee.hasRoom else {
             reportStack(top)
             return 0
         }
-        let refused = thread.pointee.countFollowing(chain: chain)
-        guard refused == 0 else {
-            reportFollowing(top, count: refused)
-            return 0
-        }
-        frame.pointee.chain = chain
+        frame.pointee.chain = top.pointee.chain
         guard let outer = nearestPost(under: top) else { return nil }
         let depth = outer.pointee.depth + 1
         guard depth <= reentrancy.limit else {
@@ -94,20 +81,11 @@ extension ListenerList {
         reportRecursion(top, "limit \(limit)")
     }
 
-    func reportStack(_ top: FrameReference) {
-        reportRecursion(top, "less than \(ThreadRecord.reservedStack >> 10) KB of the thread's stack is left")
-    }
+    func reportStack(_ top: FrameReference) { reportRecursion(top, "too little of the thread's stack is left") }
 
-    /// Reports the 1st, 2nd, 4th … post or change of a state refused because too many have followed from one.
-    /// There may be many, and a handler is expensive.
-    func reportFollowing(_ top: FrameReference, count: Int) {
-        guard count & (count - 1) == 0 else { return }
-        reportRecursion(top, "too many posts follow from one", count: count)
-    }
-
-    private func reportRecursion(_ top: FrameReference, _ detail: String, count: Int? = nil) {
+    private func reportRecursion(_ top: FrameReference, _ detail: String) {
         // The post that calls the listener is in progress and keeps it alive.
         let listener = top.pointee.listener?.object
-        faults.report(.recursionLimit, list: self, listener: listener, count: count, detail: .text(detail))
+        faults.report(.recursionLimit, list: self, listener: listener, detail: .text(detail))
     }
 }

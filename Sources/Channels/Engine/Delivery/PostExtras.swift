@@ -34,9 +34,9 @@ final class PostExtras {
         if envelope != nil { envelope = nil }
         if queue != nil { queue = nil }
         if thrown != nil { thrown = nil }
-        guard hasPosted else { return }
+        guard hasPosted, let posted else { return }
         hasPosted = false
-        _ = posted?.move(as: Posted<any Sendable>.self)
+        _ = posted.move(as: Posted<any Sendable>.self)
     }
 
     /// Returns the message as forwarders receive it. Made once, and kept until the post has ended.
@@ -50,7 +50,7 @@ final class PostExtras {
     private func makePosted(_ frame: FrameReference) -> MessageAddress {
         let place = posted ?? MessageLayout(Posted<any Sendable>.self).allocate()
         posted = place
-        place.initialize(to: Posted(frame.boxedMessage, PostContext(frame)))
+        place.initialize(to: Posted(frame.boxedMessage, PostContext(frame, in: frame.pointee.list)))
         hasPosted = true
         return place
     }

@@ -17,8 +17,8 @@ struct PostFrame {
     let site: PackedSite
     /// The number of this list's posts on this thread's stack; on a queued channel, the length of the chain.
     var depth = 1
-    /// How many posts and changes of states led to this post, itself included.
-    var chain = 1
+    /// How many changes of states led to this post; to a value, itself included.
+    var chain = 0
     /// Made on demand and released by ``end()``. Separate, so that creating and dropping a frame is free.
     private var extras: Unretained<PostExtras>?
     /// Whether every listener is checked for everything: a sender is excluded, the poster waits, or somebody counts.
@@ -47,20 +47,6 @@ struct PostFrame {
         excluded = post.echo ? 0 : post.sender.map { Unretained($0).address } ?? 0
         checksAll = excluded != 0 || post.envelope?.tracker != nil
         if post.envelope != nil { envelope = post.envelope }
-    }
-
-    /// Makes the frame of a post that forwards another post's message to a hub.
-    init(forwarding outer: PostFrame, _ message: MessageAddress, to list: ListenerList) {
-        self = outer
-        self.list = Unretained(list)
-        self.message = message
-        depth = 1
-        isTurn = false
-        previous = nil
-        listener = nil
-        extras = nil
-        // In its own extras: each frame releases its own.
-        if let envelope = outer.envelope { self.envelope = envelope }
     }
 
     @inline(__always)
@@ -95,6 +81,8 @@ struct PostFrame {
     mutating func end() { if let extras { PostExtras.giveBack(extras) } }
 
     @inline(__always) var hasExtras: Bool { extras != nil }
+
+    @inline(__always) var hasQueue: Bool { extras?.borrow { $0.queue != nil } ?? false }
 
     /// Whether anything travels with the message.
     @inline(__always) var carriesMore: Bool { sender != nil || hasExtras && envelope != nil }
@@ -145,8 +133,7 @@ extension FrameReference {
         @inline(__always) nonmutating unsafeMutableAddress { unsafe raw.assumingMemoryBound(to: PostFrame.self) }
     }
 
-    /// How many frames are on the thread's stack, this one included: one for each post, and one where a post is
-    /// forwarded to a pattern.
+    /// How many posts are on the thread's stack, this one included.
     ///
     /// - Complexity: O(*n*) in their number.
     var frameCount: Int {
@@ -164,8 +151,9 @@ extension FrameReference {
     func listenerThrew(_ error: any Error) {
         if pointee.envelope?.tracker != nil { pointee.thrown = error }
         // The frame's caller keeps the list alive, and the list keeps the listener during the post.
-        let list = pointee.list.object
-        list.faults.report(.listenerThrew, list: list, listener: pointee.listener?.object, error: error)
+        let listener = pointee.listener?.object
+        let list = listener?.list ?? pointee.list.object
+        list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
     }
 
     /// Applies an interceptor's verdict to the message at an address, which is a copy.
@@ -187,9 +175,9 @@ extension FrameReference {
     /// Ends the listener whose adaptor runs. It still hears this message, if the adaptor lets it pass.
     @usableFromInline
     func endListener() {
-        // The post keeps both.
-        guard let listener = pointee.listener?.object else { return }
-        pointee.hasEndedListener = pointee.list.object.remove(listener, as: ListenerEntry.closed)
+        // The post keeps it.
+        guard let listener = pointee.listener?.object, let list = listener.list else { return }
+        pointee.hasEndedListener = list.remove(listener, as: ListenerEntry.closed)
     }
 }
 

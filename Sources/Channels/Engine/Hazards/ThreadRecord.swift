@@ -21,15 +21,12 @@ struct HazardSlot: ~Copyable {
 /// `nextSpare`; `used` and the slots are atomic; the owning thread alone uses the other variables.
 @safe
 struct ThreadRecord: ~Copyable {
-    static let deepest = 1_024
-    /// How many posts and changes of states, of those that count, may follow from an outermost post.
-    static let mostFollowing = 1 << 18
-    /// Posts made directly by the listeners of the outermost post do not count.
-    private static let longestFreeChain = 2
     /// Stack, in bytes, kept free for what a listener does besides posting.
-    static let reservedStack: UInt = 64 << 10
-    /// For each post: a shard of names, the list, the hub of a pattern, and one of the library's own.
-    static let slotCount = deepest * 4
+    private static let reservedStack: UInt = 64 << 10
+    /// Each post uses one for its list, one more if it is by name, and one where a pattern hears it.
+    static let slotCount = 8_192
+    /// Kept free for what a listener does besides posting: it may look up names, and walk listeners.
+    private static let reservedSlots = 64
 
     var top: FrameReference?
     var isReportingFault = false
@@ -39,8 +36,6 @@ struct ThreadRecord: ~Copyable {
     var slotsInUse = 0
     /// The frame of the innermost drain that calls listeners on this thread.
     var drain: FrameReference?
-    /// How many posts and changes of states count as having followed from the outermost post.
-    var followed = 0
     var reading = ReadingTask()
     /// How much the thread owes for listeners with an owner that it has registered; see ``Sweeper``.
     var sweepDebt = 0
@@ -71,19 +66,6 @@ struct ThreadRecord: ~Copyable {
     /// Whether, as far as the thread knows, it is calling a listener.
     var isInsideListener: Bool { top != nil || drain != nil }
 
-    /// Counts a post, a queued post or a change of a state that is made because of others.
-    ///
-    /// A limit on the length of a chain is not enough: two listeners that each post again stay below it and
-    /// never end. So the number of posts that follow from one outermost post is limited, too.
-    ///
-    /// - Parameter chain: How many posts and changes led to it, itself included.
-    /// - Returns: 0 or, beyond the limit, how many there are too many.
-    mutating func countFollowing(chain: Int) -> Int {
-        guard chain > Self.longestFreeChain else { return 0 }
-        followed += 1
-        return max(0, followed - Self.mostFollowing)
-    }
-
     // What a registration costs, and what is given back for one that ends: of those that come and go, every 64th pays.
     // Not a divisor of what a sweep costs, so that of listeners registered in turn not always the same one pays.
     private static let sweepCost = 128
@@ -105,13 +87,15 @@ struct ThreadRecord: ~Copyable {
         if used.load(ordering: .relaxed) > slotsInUse + 64 { used.store(slotsInUse, ordering: .sequentiallyConsistent) }
     }
 
-    /// How many bytes of the thread's stack are left. A stack that is not the thread's own has no limit.
-    var stackLeft: UInt {
+    /// Whether there is room for another post or change inside those under way: on the thread's stack, and among its
+    /// slots. A stack that is not the thread's own has no limit.
+    var hasRoom: Bool {
         mutating get {
             // Read at a thread's first nested post, because the system call is slow.
             if stackEnd == 0 { stackEnd = max(UInt(channels_stack_end()), 1) }
             let position = UInt(channels_stack_position())
-            return position > stackEnd ? position - stackEnd : .max
+            return (position <= stackEnd || position - stackEnd > Self.reservedStack)
+                && slotsInUse < Self.slotCount - Self.reservedSlots
         }
     }
 

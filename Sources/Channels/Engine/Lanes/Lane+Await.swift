@@ -8,6 +8,7 @@ extension Lane {
             guard state.beginTurn() else { return nil }
             guard let listener = state.next else {
                 _ = state.endTurn()
+                noteActivity()
                 return nil
             }
             return listener.object
@@ -35,6 +36,7 @@ extension Lane {
         var cleanup = PendingCleanup()
         let isIdle = lock.withLock {
             drainState.settle(&cleanup)
+            defer { noteActivity() }
             return state.endTurn()
         }
         cleanup.run()
@@ -127,6 +129,7 @@ extension Lane {
                 drainState.settle(&cleanup)
                 hasTicket = drainState.take(from: &state, calls: 1, arrived: arrived.load(ordering: .relaxed))
                 guard let ticket = drainState.current else {
+                    noteActivity()
                     // Under the lock, because the next drain may begin as soon as it is released.
                     setCurrent(0)
                     return

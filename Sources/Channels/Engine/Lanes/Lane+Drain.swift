@@ -107,7 +107,9 @@ extension Lane {
 
     /// Takes tickets, and all messages of listeners without a limit. Called under the lock.
     private func take(_ calls: Int) -> Bool {
-        drainState.take(from: &state, calls: calls, arrived: arrived.load(ordering: .relaxed))
+        let hasMore = drainState.take(from: &state, calls: calls, arrived: arrived.load(ordering: .relaxed))
+        if !hasMore { noteActivity() }
+        return hasMore
     }
 
     /// Delivers for the tickets taken. Returns nil unless the turn ends before they are used up.
@@ -293,6 +295,7 @@ extension Lane {
                 return false
             }
             guard state.endTurn() else { return false }
+            noteActivity()
             drainState.becomeIdle()
             return true
         }

@@ -23,7 +23,7 @@ extension Lane {
     }
 
     /// Enqueues a message, under one lock, for a listener and for those that follow it in its list, need no
-    /// other treatment and share this lane. The caller has entered the list. Returns how many have the
+    /// other treatment and share this lane, whose drain checks their owners. The caller has entered the list. Returns how many have the
     /// message. If there is more than one, the frame names the last as its listener.
     @inline(never)
     func enqueueForSeveral(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
@@ -45,7 +45,6 @@ extension Lane {
                     else { return false }
                     return listener.certainMailbox.borrow { mailbox in
                         guard mailbox.laneReference?.address == Unretained(self).address, mailbox.isUnbounded,
-                            mailbox.isBusy.load(ordering: .relaxed) || word & ListenerEntry.owned == 0,
                             !mailbox.state.isDead
                         else { return false }
                         appended.formUnion(add(message, listener, mailbox))
@@ -64,18 +63,18 @@ extension Lane {
     /// Enqueues a message and its ticket. Called under the lock.
     @inline(__always)
     private func add(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> LaneState.Appended {
-        let isFirst = mailbox.state.append(copying: message)
-        return append(listener, mailbox, isFirst: isFirst)
+        mailbox.state.append(copying: message)
+        return append(listener, mailbox)
     }
 
-    /// Adds the ticket of an enqueued message, under the lock. The caller then calls ``finish(_:_:)`` without
-    /// it. `isFirst`: whether it is the listener's only ticket.
+    /// Adds the ticket of an enqueued message, under the lock. The caller then calls ``finish(_:_:)`` without it.
     @inline(__always)
-    func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isFirst: Bool) -> LaneState.Appended {
-        if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
+    func append(_ listener: ListenerEntry, _ mailbox: Mailbox) -> LaneState.Appended {
         if mailbox.state.admitted & (Self.messagesPerLook - 1) == 0 { lookForOwner(of: listener, mailbox) }
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        return state.append(Unretained(listener))
+        let appended = state.append(Unretained(listener))
+        if appended.contains(.startsDrain) { noteActivity() }
+        return appended
     }
 
     /// Starts the drain, or reports that too many messages wait.

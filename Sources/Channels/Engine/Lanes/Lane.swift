@@ -34,6 +34,8 @@ final class Lane: @unchecked Sendable {  // guards: see above
     static let nowhere: UInt = 1
     let lock = SpinLock()
     @safe @exclusivity(unchecked) var state = LaneState()
+    /// Whether a drain is due or under way. Written under the lock.
+    let isActive = Atomic<Bool>(false)
     /// The tasks that wait for the end of a call, each until another listener is being called.
     @safe @exclusivity(unchecked) private var waiters = Waiters<UInt>()
     /// How many tickets there have ever been. Written under the lock.
@@ -72,6 +74,10 @@ final class Lane: @unchecked Sendable {  // guards: see above
     }
 
     deinit { if case .actor = target { Lane.forget(self) } }
+
+    /// Called under the lock when the lane has become idle, or is no longer.
+    @inline(__always)
+    func noteActivity() { isActive.store(state.phase != .idle, ordering: .releasing) }
 
     /// Returns whether the drain is calling a listener.
     func isCalling(_ listener: ListenerEntry) -> Bool {

@@ -24,8 +24,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     let readers: SequenceReaders?
     /// The identity of the lane's actor, or ``Lane/nowhere``: only a post made there may call the listener.
     let home: UInt
-    /// For posts, which retain nothing.
-    let laneReference: Unretained<Lane>?
+    /// For posts, which retain nothing. The mailbox keeps the lane; 0 if there is none.
+    private let laneAddress: UInt
+    var laneReference: Unretained<Lane>? { @inline(__always) get { Unretained(address: laneAddress) } }
     private let readersReference: Unretained<SequenceReaders>?
     let policy: BufferingPolicy
     let isUnbounded: Bool
@@ -33,9 +34,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     let takesAll: Bool
     let layout: MessageLayout
     private let sequenceLock = SpinLock()
-    /// Whether the lane has a ticket, so that a call is due: set with the first (`Lane.append`), and cleared under the
-    /// lock when the last is settled (`PendingCleanup.settle`). For a sequence, whether messages wait.
-    let isBusy = Atomic<Bool>(false)
+    /// For a sequence, whether messages wait. Written under its lock.
+    let holdsMessages = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var state: MailboxState
     /// The tasks that wait until everything has been delivered, and whether it has.
     @safe @exclusivity(unchecked) private var finishWaiters = Waiters<Void>()
@@ -70,8 +70,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         self.lane = lane
         self.readers = readers
         home = lane?.home ?? Lane.nowhere
-        // The mailbox keeps both alive.
-        laneReference = lane.map { Unretained($0) }
+        laneAddress = lane.map { Unretained($0).address } ?? 0
+        // The mailbox keeps them alive.
         readersReference = readers.map { Unretained($0) }
         self.policy = policy
         isUnbounded = policy.kind == .unbounded
@@ -90,12 +90,21 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         if let laneReference { laneReference.borrow { $0.lock.withLock(body) } } else { sequenceLock.withLock(body) }
     }
 
+    /// The lane of a listener that a post may call: its home is an actor.
+    @inline(__always)
+    var certainLane: Unretained<Lane> { Unretained(certain: laneAddress) }
+
+    /// Whether a drain is due or under way, or messages wait for a reader.
+    @inline(__always)
+    var isBusy: Bool {
+        laneReference?.borrow { $0.isActive.load(ordering: .acquiring) } ?? holdsMessages.load(ordering: .acquiring)
+    }
+
     /// Returns whether a post may call the listener: made on the lane's actor, while no message waits.
     func mayCall(from isolation: UInt, _ listener: ListenerEntry) -> Bool {
         guard let lane, isolation == home else { return false }
-        // The drain settles its calls at the end of its turn. Either this is the drain, or the drain is not
-        // running, because the poster is on its actor.
-        return !isBusy.load(ordering: .acquiring) || !lane.isCalling(listener) && accounts.waiting == 0
+        // Either this is the drain, or the drain is not running, because the poster is on its actor.
+        return !isBusy || !lane.isCalling(listener) && accounts.waiting == 0
     }
 
     /// Enqueues a copy of the message. Returns false if the listener has ended, not if the buffer was full.
@@ -118,11 +127,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
                 return .dropped
             }
             replaced = calls?.replace()
-            var isFirst = false
-            let admission = state.admit(copying: message, envelope, isFirst: &isFirst, displaced: &displaced)
+            let admission = state.admit(copying: message, envelope, displaced: &displaced)
             switch admission {
-            case .waits:
-                if let lane { appended = lane.append(listener, self, isFirst: isFirst) } else { noteArrival() }
+            case .waits: if let lane { appended = lane.append(listener, self) } else { noteArrival() }
             case .replaces: break
             case .dropped: dropped = state.dropped
             }
@@ -171,7 +178,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     func enqueueToRead(_ message: MessageAddress, for listener: ListenerEntry) -> Bool {
         let isAdmitted = sequenceLock.withLock {
             guard !listener.isCancelled, !state.isDead else { return false }
-            _ = state.append(copying: message)
+            state.append(copying: message)
             noteArrival()
             return true
         }
@@ -182,7 +189,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// Counts a message enqueued for readers. Called under the lock.
     @inline(__always)
     private func noteArrival() {
-        isBusy.store(true, ordering: .releasing)
+        holdsMessages.store(true, ordering: .releasing)
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 

@@ -31,25 +31,23 @@ struct MailboxState: ~Copyable {
 
     var posted: Int { policy.kind == .oldest ? admitted + dropped : admitted }
 
-    /// Admits a message unconditionally. Its ticket must be added. Returns whether that is the only one.
+    /// Admits a message unconditionally. Its ticket must be added.
     @inline(__always)
-    mutating func append(copying message: MessageAddress) -> Bool {
+    mutating func append(copying message: MessageAddress) {
         incoming.append(copying: message)
         admitted &+= 1
         tickets &+= 1
-        return tickets == 1
     }
 
-    /// Admits a message if the policy has room for it. `isFirst` receives whether its ticket, which must be
-    /// added, is the only one; `displaced` the message it replaces, to be released without the lock.
+    /// Admits a message if the policy has room for it. `displaced` receives the message it replaces, to be released
+    /// without the lock.
     mutating func admit(
         copying message: MessageAddress,
         _ envelope: Envelope?,
-        isFirst: inout Bool,
         displaced: inout DisplacedMessage?
     ) -> Admission {
         guard policy.kind != .unbounded, incoming.count >= policy.limit else {
-            isFirst = append(copying: message)
+            append(copying: message)
             if let envelope { incoming.keep(envelope) }
             return .waits
         }

@@ -9,7 +9,6 @@ struct PendingCleanup {
     @inline(__always)
     mutating func settle(_ count: Int, of listener: Unretained<ListenerEntry>, _ mailbox: Mailbox) {
         guard mailbox.state.settle(count) else { return }
-        mailbox.isBusy.store(false, ordering: .releasing)
         if mailbox.state.hasLeft, mailbox.state.leave() { listeners = (listeners ?? []) + [listener] }
     }
 

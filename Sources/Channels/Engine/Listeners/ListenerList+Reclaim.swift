@@ -34,11 +34,17 @@ extension ListenerList {
     /// Frees the closure of an entry that no post can see, and releases it. Runs user code: the deinits of captured
     /// values.
     func free(_ entry: ListenerEntry) {
-        entry.didLeaveList()
+        // Posts reach the listener of a pattern by other lists: `PatternListener` keeps it, and frees its closure.
+        if kind != .pattern { entry.didLeaveList() }
         // Balances the retain in `link`.
         Unretained(entry).release()
     }
 
     /// Waits for the list's posts in progress on other threads. Those on this thread cannot end meanwhile.
-    func waitForPosts() async { if !isLocal { await waitForUses() } }
+    func waitForPosts() async {
+        guard !isLocal else { return }
+        // Nothing is posted on a hub.
+        guard kind != .pattern else { return await delegate?.waitForForwarders() ?? () }
+        await waitForUses()
+    }
 }

@@ -6,6 +6,9 @@ protocol ListenerListDelegate: AnyObject, Sendable {
     /// Called when the channel was deallocated.
     func listHasClosed(_ list: ListenerList)
 
+    /// Suspends until no post can reach the listener of a hub, which has ended.
+    func waitForForwarders() async
+
     /// Called when a paused listener is to be resumed. Returns true if the delegate does so.
     func takesOverResuming(_ entry: ListenerEntry) -> Bool
 }
@@ -13,5 +16,6 @@ protocol ListenerListDelegate: AnyObject, Sendable {
 extension ListenerListDelegate {
     func listeningChanged(in list: ListenerList) {}
     func listHasClosed(_ list: ListenerList) {}
+    func waitForForwarders() async {}
     func takesOverResuming(_ entry: ListenerEntry) -> Bool { false }
 }

@@ -65,6 +65,13 @@ struct MessageLayout: Sendable {
 
     /// Copies a message into an existential.
     func boxed(_ message: MessageAddress) -> any Sendable {
+        guard words == 0 else {
+            let first = unsafe message.raw.load(as: UInt.self)
+            let second =
+                words > 1 ? unsafe message.raw.load(fromByteOffset: MemoryLayout<UInt>.stride, as: UInt.self) : 0
+            // An existential is three words, in which a trivial value of at most as many stands, and the type.
+            return unsafe unsafeBitCast(((first, second, 0 as UInt), type), to: (any Sendable).self)
+        }
         func box<Message>(_ type: Message.Type) -> Any { message.load(as: type) }
         // Channels that call this have Sendable messages, and `Any` and `any Sendable` have one layout.
         return unsafe unsafeBitCast(_openExistential(type, do: box), to: (any Sendable).self)

@@ -11,12 +11,12 @@ extension Mailbox {
                 guard !state.incoming.isEmpty else { return false }
                 envelope = state.incoming.moveFirst(to: place)
                 countDelivered()
-                if state.incoming.isEmpty { isBusy.store(false, ordering: .releasing) }
+                if state.incoming.isEmpty { holdsMessages.store(false, ordering: .releasing) }
                 return true
             }
         }
         return readLock.withLock {
-            // Posters write `isBusy`, so it is read only if the batch is empty.
+            // Posters write `holdsMessages`, so it is read only if the batch is empty.
             if batch.isEmpty, !mayHoldMessages || !refillForReaders() { return false }
             envelope = batch.moveFirst(to: place)
             countDelivered()
@@ -29,7 +29,7 @@ extension Mailbox {
         withLock {
             guard !state.incoming.isEmpty else {
                 state.incoming.giveBack()
-                isBusy.store(false, ordering: .releasing)
+                holdsMessages.store(false, ordering: .releasing)
                 return false
             }
             state.takeAll(into: &batch)
@@ -58,7 +58,7 @@ extension Mailbox {
         return mayHoldMessages
     }
 
-    var mayHoldMessages: Bool { isBusy.load(ordering: .acquiring) }
+    var mayHoldMessages: Bool { holdsMessages.load(ordering: .acquiring) }
 
     var hasWaiting: Bool {
         // Both locks are held: another reader may be moving messages from one queue to the other.
