@@ -27,6 +27,18 @@ choose_flags() {
     if [ -d .build-packages/debug/Hummingbird.build ]; then build_flags=("${with_packages[@]}"); else build_flags=(-Xswiftc -warnings-as-errors); fi
 }
 
+# Builds what a check needs, and sets `binaries` to the folder of what was built: build TARGET|PRODUCT… with their options. Within Scripts/test, which has
+# built everything, it does nothing: a build that finds nothing to do still takes seconds.
+build() {
+    choose_flags
+    if [ -n "${CHANNELS_IS_BUILT:-}" ]; then
+        binaries=.build-packages/debug
+    else
+        swift build "${build_flags[@]}" "$@" >/dev/null
+        binaries=$(swift build "${build_flags[@]}" --show-bin-path)
+    fi
+}
+
 # Whether this may install Debian packages: as root, where there is apt-get.
 can_install() { command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; }
 
