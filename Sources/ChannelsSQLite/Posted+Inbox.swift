@@ -5,8 +5,9 @@ public import GRDB
 
 /// The inbox: a message that is settled with what its listener has done.
 extension Posted {
-    /// Settles a durable message in a transaction of your own, in the file that it came from: the message is settled once
-    /// that is committed, together with your data, and never if it is rolled back. Then it has its effect exactly once.
+    /// Settles a durable message in a transaction of your own, in the file that it came from: the message is settled
+    /// once that is committed, together with your data, and never if it is rolled back. Then it has its effect exactly
+    /// once.
     ///
     /// ```swift
     /// let token = board[.sold].posts.listen { post in
@@ -18,13 +19,13 @@ extension Posted {
     /// ```
     ///
     /// A message is settled once for all listeners of a durable name: one that settles should be the only one. If the
-    /// transaction is rolled back, the message is delivered again, also if the listener does not throw. Commit before the
-    /// listener returns.
+    /// transaction is rolled back, the message is delivered again, also if the listener does not throw. Commit before
+    /// the listener returns.
     ///
     /// - Parameter db: Your database, the file of the bridge's ``SQLiteTransport``, in your transaction.
-    /// - Throws: A `BridgeError` with the code `unsupported` for a message that did not come over a file as a durable one; with
-    ///   the code `refused` if the message is no longer this process's, because it was settled or the file was replaced, or if `db`
-    ///   is another file; a `DatabaseError`. Let it end the transaction.
+    /// - Throws: A `BridgeError` with the code `unsupported` for a message that did not come over a file as a durable
+    ///   one; with the code `refused` if the message is no longer this process's, because it was settled or the file
+    ///   was replaced, or if `db` is another file; a `DatabaseError`. Let it end the transaction.
     public func settle(in db: Database) throws {
         guard let message = delivery?.context as? SQLiteDurableName.Delivery else {
             let detail = "only a message that came in as a durable one over a file can be settled in a transaction"
@@ -54,8 +55,8 @@ extension Posted {
     ///   - count: How many notes are kept. A message that comes again after as many others is taken for a new one.
     ///   - db: Your database, in your transaction.
     /// - Returns: False if it was handled before.
-    /// - Throws: A `BridgeError` with the code `unsupported` for a message without an identifier, such as one that was posted in
-    ///   this process; a `DatabaseError`.
+    /// - Throws: A `BridgeError` with the code `unsupported` for a message without an identifier, such as one that was
+    ///   posted in this process; a `DatabaseError`.
     public func markHandled(keeping count: Int = 1_000_000, in db: Database) throws -> Bool {
         guard let id = delivery?.id, !id.isEmpty, case .remote(let source) = origin else {
             let detail = "it has no identifier: only messages from other processes have one"

@@ -167,8 +167,8 @@ struct SQLiteMark: Sendable {
         (number, time) = (row?[0] ?? 0, row?[1] ?? 0)
     }
 
-    /// Whether the file has been changed less often, or has another message of this number. Numbers are given in order and
-    /// never again, so that one that is not there was removed.
+    /// Whether the file has been changed less often, or has another message of this number. Numbers are given in order
+    /// and never again, so that one that is not there was removed.
     func isKnown(to db: Database) throws -> Bool {
         let (changes, mark) = try Self.changes(db)
         guard changes >= self.changes, changes > self.changes || mark == self.mark else { return false }

@@ -3,8 +3,8 @@
 extension Channel {
     /// Creates a channel that calls a closure after listeners have been added or removed.
     ///
-    /// A listener whose owner was deallocated is noticed by the next post, or as listeners are registered, on whatever
-    /// channel.
+    /// A listener whose owner was deallocated is noticed by the next post, or later, as the thread that registered the
+    /// channel's first listener registers others.
     ///
     /// - Parameter listeningChanged: Called without locks by the thread that added or removed the listener,
     ///   before `register` or `cancel` returns. Calls may overtake each other: read ``hasListeners``.
@@ -28,8 +28,8 @@ extension Channel {
     /// - Parameters:
     ///   - onDemand: Called alternately with true (first listener added) and false (last one removed). Calls
     ///     never overlap and hold no lock; they run on the thread that made the change, or on one that is
-    ///     already calling the closure. A deallocated owner is noticed by the next post, or as listeners are
-    ///     registered, on whatever channel. Called with false when the channel is deallocated or finished.
+    ///     already calling the closure. A deallocated owner is noticed by the next post, or later, as
+    ///     the thread that registered the channel's first listener registers others. Called with false when the channel is deallocated or finished.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
         onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,

@@ -2,9 +2,10 @@ internal import Synchronization
 
 // Recording: counting and tracing a channel while its diagnostics are on.
 //
-// A list tells its instrument, if it has one that is switched on (`ListInstrument`): the `Recorder`. It counts posts and
-// keeps texts of messages (`MessageText`); listeners count in their `ListenerCounters` and `ListenerRecord`; a traced
-// message carries a `PostTrace`, which calls the instruments of the switchboard. Diagnostics, above, shows all of it.
+// A list tells its instrument, if it has one that is switched on (`ListInstrument`): the `Recorder`. It counts posts
+// and keeps texts of messages (`MessageText`); listeners count in their `ListenerCounters` and `ListenerRecord`; a
+// traced message carries a `PostTrace`, which calls the instruments of the switchboard. Diagnostics, above, shows all
+// of it.
 
 /// Counts and records what happens on a channel while its diagnostics are on. Created when they are first
 /// switched on and kept until the list's `deinit`, so a post that finds it may use it. A mutex guards

@@ -76,8 +76,8 @@ extension NamedChannel {
     ///
     /// - Returns: How many listeners were called or enqueued. If there are none, nothing is kept.
     /// - Precondition: The name is not in use for another kind or type.
-    /// - Complexity: O(*n*) in the number of listeners; in that of patterns for the first post that only these hear, and
-    ///   where nobody does.
+    /// - Complexity: O(*n*) in the number of listeners; in that of patterns for the first post that only these hear,
+    ///   and where nobody does.
     @inlinable @discardableResult
     public func post(
         _ message: Message,

@@ -4,8 +4,8 @@ internal import Synchronization
 /// entry that forwards to it. So it has one token and one mailbox, and a place by priority and registration
 /// in each channel. The lock of `forwarders` is taken inside that of ``PatternListeners``, and before lists'.
 ///
-/// Each of those entries keeps this alive until no post can be at it; and this keeps them until it is detached, when the
-/// listener or the switchboard ends. So at its deinit no post can reach the listener any more.
+/// Each of those entries keeps this alive until no post can be at it; and this keeps them until it is detached, when
+/// the listener or the switchboard ends. So at its deinit no post can reach the listener any more.
 final class PatternListener: Sendable {
     /// Nil for every channel, also those without a name.
     let pattern: ChannelPattern?

@@ -4,8 +4,8 @@ internal import Synchronization
 /// see `RegistryShard+Read`. Objects are released outside: a deinit is user code.
 ///
 /// A channel that a post makes because patterns hear its name is *kept* for the next post, as long as they do. Nobody
-/// else has it: it is neither found nor shown, and makes way for a channel of another type. Whoever asks for the channel of
-/// the name is handed it, and from then on it is like any other.
+/// else has it: it is neither found nor shown, and makes way for a channel of another type. Whoever asks for the
+/// channel of the name is handed it, and from then on it is like any other.
 final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see above
     /// The most names visited in one section of the lock, which takes some ten microseconds.
     static let longestPortion = 64

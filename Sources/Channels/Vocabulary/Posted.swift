@@ -14,8 +14,8 @@ public struct Posted<Message: Sendable>: Sendable {
     /// Whether the message was posted in this process or came in over a bridge.
     @inlinable public var origin: Origin { place?.process.map { .remote($0) } ?? .local }
 
-    /// The identifier, the time and the number of the delivery of a message that came in over a bridge; nil for one that
-    /// was posted in this process, and for states.
+    /// The identifier, the time and the number of the delivery of a message that came in over a bridge; nil for one
+    /// that was posted in this process, and for states.
     public var delivery: RemoteDelivery? { place?.delivery }
 
     /// Creates a post, for tests of code that takes one.

@@ -24,8 +24,8 @@ public struct RemoteDelivery: Sendable {
     /// for every other message of ``Posted/origin``. Empty if its sender gave it no identifier and the broker has none.
     public var id: String { storage.id }
 
-    /// When the message was posted, as its sender says, in RFC 3339: `2026-01-31T12:34:56.789Z`. Nil if it says nothing. The
-    /// clocks of two machines differ.
+    /// When the message was posted, as its sender says, in RFC 3339: `2026-01-31T12:34:56.789Z`. Nil if it says
+    /// nothing. The clocks of two machines differ.
     public var time: String? { storage.time }
 
     /// How often the message has been delivered to this durable name, this time included; 1 for one that is not

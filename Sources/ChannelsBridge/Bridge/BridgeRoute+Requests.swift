@@ -9,8 +9,8 @@ extension BridgeRoute {
     /// responder of the lowest priority.
     ///
     /// - Parameter errors: A type of error that arrives as itself if the remote responder throws it, and the
-    ///   route ``answering(_:errors:)`` there declares it, too. An enum can stand for several. Any other error arrives as
-    ///   a ``BridgeError`` with the code ``BridgeError/Code/remoteFailure`` and its description.
+    ///   route ``answering(_:errors:)`` there declares it, too. An enum can stand for several. Any other error arrives
+    ///   as a ``BridgeError`` with the code ``BridgeError/Code/remoteFailure`` and its description.
     public static func asking<
         Request: Codable & Sendable,
         Response: Codable & Sendable,
@@ -30,8 +30,8 @@ extension BridgeRoute {
     /// this route, even to one that has no responder. If a responder throws, the description of its error is
     /// sent to the asking process.
     ///
-    /// - Parameter errors: A type of error that is sent with its values, encoded as responses are, so that a process whose
-    ///   route ``asking(_:errors:)`` declares it throws the same error. Types are told apart by their names
+    /// - Parameter errors: A type of error that is sent with its values, encoded as responses are, so that a process
+    ///   whose route ``asking(_:errors:)`` declares it throws the same error. Types are told apart by their names
     ///   without the module.
     public static func answering<
         Request: Codable & Sendable,

@@ -33,8 +33,8 @@ public struct BridgeRoute: Sendable {
         var options = Options()
         let makeWorker: MakeWorker
 
-        /// Members of one group each get some of the messages, and each durable name gets all: then there is nothing that
-        /// another one delivers.
+        /// Members of one group each get some of the messages, and each durable name gets all: then there is nothing
+        /// that another one delivers.
         func takesPrecedence(over later: Part) -> Bool {
             if isDurable, later.isDurable { return options.group == later.options.group }
             return isDurable || later.isDurable || options.group == nil || options.group != later.options.group

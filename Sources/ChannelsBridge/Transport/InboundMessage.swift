@@ -44,8 +44,8 @@ public struct InboundMessage: Sendable {
 
 /// What a transport keeps with a message that its listeners can settle themselves.
 package protocol DeliveryContext: Sendable {
-    /// Whether a listener has settled the message, in a transaction of its own. It comes again if that was rolled back, and
-    /// is no duplicate then.
+    /// Whether a listener has settled the message, in a transaction of its own. It comes again if that was rolled back,
+    /// and is no duplicate then.
     var isSettledByListener: Bool { get }
 }
 

@@ -91,7 +91,8 @@ struct KnownConsumer: Decodable {
     var numPending: Int?
     var numAckPending: Int?
 
-    /// Up to which sequence of the stream everything is settled; as long as nothing was delivered, behind which it began.
+    /// Up to which sequence of the stream everything is settled; as long as nothing was delivered, behind which it
+    /// began.
     var settledUpTo: UInt64 {
         (delivered?.consumerSeq == 0 ? delivered?.streamSeq : ackFloor?.streamSeq) ?? 0
     }

@@ -3,9 +3,9 @@ internal import Synchronization
 /// Forwards a channel's messages, as `Posted<any Sendable>`, to the one listener of another list, a hub. So
 /// that listener has its place among those of many channels, and has one token and one mailbox.
 ///
-/// Nothing is posted on the hub: it is where its listener ends, and is counted. A post that has entered a channel may call
-/// the listener until the entry that forwards to it has left that channel. So its closure is freed once all of these
-/// have left, by what they keep alive (`PatternListener`).
+/// Nothing is posted on the hub: it is where its listener ends, and is counted. A post that has entered a channel may
+/// call the listener until the entry that forwards to it has left that channel. So its closure is freed once all of
+/// these have left, by what they keep alive (`PatternListener`).
 @usableFromInline
 final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
     /// Returns what a bridge enqueues for a message posted in this process; nil to skip it.
@@ -48,8 +48,8 @@ extension ListenerEntry {
 }
 
 extension ListenerList {
-    /// Delivers the message of a post to the listener of a pattern, in the place of the entry that stands for it. Returns
-    /// 1 if it was reached, otherwise 0.
+    /// Delivers the message of a post to the listener of a pattern, in the place of the entry that stands for it.
+    /// Returns 1 if it was reached, otherwise 0.
     @inline(never)
     func forward(_ frame: FrameReference, _ entry: ListenerEntry) -> Int {
         guard let forwarder = entry.forwarder else { return 0 }

@@ -104,8 +104,8 @@ extension ListenerList {
     }
 
     /// Inserts an entry after those of its priority. Runs no user code: the caller may hold a lock, and calls
-    /// ``didUnlock()`` later. Returns false, and makes the entry inactive, if the list was closed: the caller ends it by
-    /// ``endTooLate(_:)``.
+    /// ``didUnlock()`` later. Returns false, and makes the entry inactive, if the list was closed: the caller ends it
+    /// by ``endTooLate(_:)``.
     @discardableResult
     func insert(_ entry: ListenerEntry, priority: Int) -> Bool {
         let rank = DeliveryRank(isInterceptor: entry.isInterceptor, priority: priority)

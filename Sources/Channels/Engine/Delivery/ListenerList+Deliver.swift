@@ -22,8 +22,9 @@ extension ListenerList {
 
     /// Delivers to the listeners that are old enough. The caller has entered the list.
     ///
-    /// One comparison says that a listener needs nothing but its call, or its call with its owner, or after its adaptor:
-    /// another bit than that one makes the word larger than every number. All others go by ``deliverByRoute(_:_:)``.
+    /// One comparison says that a listener needs nothing but its call, or its call with its owner, or after its
+    /// adaptor: another bit than that one makes the word larger than every number. All others go by
+    /// ``deliverByRoute(_:_:)``.
     @inline(__always)
     func deliverToListeners(_ frame: FrameReference) -> Int {
         let message = frame.pointee.message

@@ -13,8 +13,8 @@ enum AsyncIsolation: Sendable {
 
 /// The messages of a listener that cannot be called on the poster's thread: they wait for a turn or a reader.
 ///
-/// Guards: the lane's lock guards `state`, `finishWaiters` and `isFinished`. `used`, `batch` and `retainedOwner` belong to the lane's drain;
-/// `batch` also to a thread that holds the lock while the lane is not draining, or has exchanged
+/// Guards: the lane's lock guards `state`, `finishWaiters` and `isFinished`. `used`, `batch` and `retainedOwner` belong
+/// to the lane's drain; `batch` also to a thread that holds the lock while the lane is not draining, or has exchanged
 /// `Lane.isBetweenTurns` for false. For a sequence, `sequenceLock` guards `state`, and `readLock`
 /// guards `batch` and `hasTaken`. `asyncCall` is freed once no drain can begin.
 @usableFromInline

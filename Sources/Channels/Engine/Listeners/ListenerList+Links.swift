@@ -33,7 +33,7 @@ extension ListenerList {
         let number = nextNumber.load(ordering: .relaxed)
         // The bits above the number are set only through the token, which does not exist yet.
         entry.word.store(entry.word.load(ordering: .relaxed) | number, ordering: .relaxed)
-        // The list's reference; released in `RetiredEntries.Chain.free`.
+        // The list's reference; released in `free`.
         let address = Unretained.retaining(entry).address
         level.borrow { level in
             let before = level.tail != 0 ? level.tail : begin(level)

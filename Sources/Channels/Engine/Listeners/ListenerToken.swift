@@ -31,8 +31,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// ``finish()`` delivers what waits.
     ///
     /// Waits for the channel's posts in progress on other threads, and for the call that its mailbox is
-    /// making; for a responder, for every request handed to it; for a listener to a pattern, for the posts on every channel
-    /// that it hears. Ignores task cancellation: those posts end in
+    /// making; for a responder, for every request handed to it; for a listener to a pattern, for the posts on every
+    /// channel that it hears. Ignores task cancellation: those posts end in
     /// any case.
     ///
     /// Cancels and returns at once if it would wait for its caller: inside the listener, or inside one that

@@ -2,12 +2,12 @@ internal import Synchronization
 
 /// Finds listeners whose owner was deallocated, without a post: one for each group of threads, for all their lists.
 ///
-/// Each registration of a listener with an owner pays for a few looks at others (`ThreadRecord.sweepDebt`): half of them
-/// in its own list, the others in those of all lists in turn, from where the last look ended. So there are about as many
-/// dead entries as living ones at most, whichever lists they are in, and no change pays for more than a few.
+/// Each registration of a listener with an owner pays for a few looks at others (`ThreadRecord.sweepDebt`): half of
+/// them in its own list, the others in those of all lists in turn, from where the last look ended. So there are about
+/// as many dead entries as living ones at most, whichever lists they are in, and no change pays for more than a few.
 ///
-/// A look holds the owner for a moment, whose deinit may then run on this thread. So a thread looks only into lists whose
-/// first such listener it has registered, or one of its group: what belongs to the main thread is left to it.
+/// A look holds the owner for a moment, whose deinit may then run on this thread. So a thread looks only into lists
+/// whose first such listener it has registered, or one of its group: what belongs to the main thread is left to it.
 final class Sweeper: Sendable {
     private static let all = (0..<UInt64.bitWidth).map { _ in Sweeper() }
 
