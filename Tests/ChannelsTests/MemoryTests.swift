@@ -225,10 +225,11 @@ func requireNoGrowth(
 
 /// The same for a round that waits.
 ///
-/// - Parameter limit: Dispatch keeps about a thousand blocks for each thread that works for it: 250 KB in all have
-///   been seen. So a round does what it does so often that a block each time is more.
+/// - Parameter limit: Dispatch and `malloc` keep about a thousand blocks for each thread that works for it, and a task
+///   that waits may go on on another thread each time: 250 KB in all have been seen. So a round does what it does so
+///   often that a block each time is more.
 func requireNoGrowth(
-    beyond limit: Int = 8 * 2_048,
+    beyond limit: Int,
     sourceLocation: SourceLocation = #_sourceLocation,
     of round: () async throws -> Void
 ) async rethrows {

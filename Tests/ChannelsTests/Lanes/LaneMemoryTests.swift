@@ -7,8 +7,8 @@ import Testing
 ///
 /// Each test has a process of its own, so that nothing else allocates meanwhile; see ``MemoryTests``.
 struct LaneMemoryTests {
-    /// More than Dispatch keeps, and less than the smallest block for each of sixteen thousand times.
-    private static var dispatchKeeps: Int { 400_000 }
+    /// More than Dispatch and `malloc` keep for their threads, and less than the smallest block for each of sixteen thousand times.
+    private static var threadsKeep: Int { 400_000 }
 
     enum Kind: CaseIterable, Codable {
         case listenersOnAQueue, fullBuffers, actors, sequences, statesAndPatterns, requests
@@ -38,7 +38,7 @@ struct LaneMemoryTests {
     private static func listenersOnAQueue() async {
         let queue = DispatchQueue(label: "memory")
         let channel = Channel<[Int]>()
-        await requireNoGrowth(beyond: dispatchKeeps) {
+        await requireNoGrowth(beyond: threadsKeep) {
             for number in 0..<2_000 {
                 let owner = Owner()
                 let heard = channel.listen(on: queue) { _ in }
@@ -61,7 +61,7 @@ struct LaneMemoryTests {
             newest.listen(on: queue, buffering: .newest(3)) { _ in },
             oldest.listen(on: queue, buffering: .oldest(3)) { _ in },
         ]
-        await requireNoGrowth(beyond: dispatchKeeps) {
+        await requireNoGrowth(beyond: threadsKeep) {
             for _ in 0..<100 {
                 queue.suspend()
                 for number in 0..<100 {
@@ -78,7 +78,7 @@ struct LaneMemoryTests {
 
     private static func actors() async {
         let channel = Channel<[Int]>()
-        await requireNoGrowth(beyond: dispatchKeeps) {
+        await requireNoGrowth(beyond: threadsKeep) {
             for number in 0..<2_000 {
                 let cook = Cook()
                 channel.listen(cook) { cook, message in cook.cook(message) }
@@ -93,8 +93,8 @@ struct LaneMemoryTests {
     private static func sequences() async {
         let channel = Channel<[Int]>()
         let state = StateChannel([0])
-        await requireNoGrowth {
-            for number in 0..<200 {
+        await requireNoGrowth(beyond: threadsKeep) {
+            for number in 0..<2_000 {
                 var messages = channel.messages().makeAsyncIterator()
                 var values = state.values().makeAsyncIterator()
                 for _ in 0..<10 {
@@ -110,7 +110,7 @@ struct LaneMemoryTests {
     private static func statesAndPatterns() async {
         let queue = DispatchQueue(label: "memory")
         let board = Switchboard()
-        await requireNoGrowth(beyond: dispatchKeeps) {
+        await requireNoGrowth(beyond: threadsKeep) {
             for number in 0..<1_000 {
                 let state = board.state("memory.state" as StateName<[Int]>, initial: [number])
                 let channel = board.channel("memory.posts" as ChannelName<[Int]>)
@@ -133,7 +133,7 @@ struct LaneMemoryTests {
     private static func requests() async {
         let requests = RequestChannel<Int, [Int]>()
         let cook = Cook()
-        await requireNoGrowth(beyond: dispatchKeeps) {
+        await requireNoGrowth(beyond: threadsKeep) {
             for number in 0..<1_000 {
                 _ = try? await requests.ask(number)
                 let token = requests.respond { request in await cook.answer(request) }
