@@ -70,6 +70,52 @@ struct GroupTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// It posts on one name, and receives its share on another.
+    @Test(arguments: [true, false])
+    func aProcessMayPostWorkAndDoItsShareOfIt(isDurable: Bool) async throws {
+        let cooking: ChannelName<Sale> = "shop.cooking"
+        var routes = [
+            BridgeRoute.outgoing(.sold, durable: isDurable), .incoming(.sold, as: cooking, durable: isDurable),
+        ]
+        if !isDurable { routes[1] = routes[1].inGroup("workers") }
+        let heard = Recorder<(worker: Int, post: Posted<Sale>)>()
+        var workers: [MiniProcess] = []
+        for number in 0..<2 {
+            let worker = await MiniProcess("workers", InMemoryTransport(broker), routes)
+            worker.board[cooking].posts.listen(worker.board) { _, post in heard.record((number, post)) }
+            workers.append(worker)
+        }
+        let sold = workers[0].recorder(.sold)
+        for total in 0..<200 { #expect(await workers[0].board[.sold].postAndWait(Sale(total: total)).isComplete) }
+        let all = await heard.first(200)
+        #expect(all.map(\.post.message.total).sorted() == Array(0..<200))
+        #expect(Set(all.map(\.worker)) == [0, 1])
+        #expect(all.allSatisfy { $0.post.delivery != nil && $0.post.channelName == "shop.cooking" })
+        for worker in workers { try await worker.stop() }
+        // Nothing is sent out again, and nothing comes back to the name on which it was posted.
+        #expect(heard.count == 200 && sold.0.count == 200)
+        #expect(
+            workers.map(\.bridge.statistics.sent) == [200, 0] && workers.allSatisfy { $0.bridge.statistics.echoes == 0 }
+        )
+    }
+
+    @Test func workThatItsOwnProcessRefusesComesAgain() async throws {
+        let cooking: ChannelName<Sale> = "shop.cooking"
+        let worker = await MiniProcess(
+            "worker",
+            InMemoryTransport(broker),
+            [.outgoing(.sold, durable: true), .incoming(.sold, as: cooking, durable: true)]
+        )
+        let attempts = Recorder<Int>()
+        worker.board[cooking].posts.listen(worker.board) { _, post in
+            attempts.record(post.delivery?.attempt ?? 0)
+            if attempts.count == 1 { throw Trouble() }
+        }
+        #expect(await worker.board[.sold].postAndWait(Sale(total: 1)).isComplete)
+        #expect(await attempts.first(2) == [1, 2])
+        try await worker.stop()
+    }
+
     @Test func aGroupNeedsATransportThatHasGroups() async throws {
         var poor = AlteredTransport(broker)
         poor.capabilities = .all.subtracting(.groups)

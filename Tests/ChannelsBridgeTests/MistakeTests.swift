@@ -10,7 +10,7 @@ struct MistakeTests {
         case bridgeWithoutName, groupWithoutName, negativeRetries, retriesOfWhatIsNotDurable
         case groupOfWhatIsSent, lastMessagesOfNone, pipelineOfNothing
         case listenerTimeoutOfZero, requestTimeoutOfZero, negativeCloseTimeout, negativeBackoff, backoffMadeNegative
-        case startThatIsNoTime
+        case startThatIsNoTime, nameTakenAsItself
 
         func make() {
             switch self {
@@ -25,6 +25,7 @@ struct MistakeTests {
             case .negativeRetries: _ = BridgeRoute.incoming(.sold, durable: true).retryingUndecodable(atMost: -1)
             case .retriesOfWhatIsNotDurable: _ = BridgeRoute.incoming(.sold).retryingUndecodable(atMost: 1)
             case .groupOfWhatIsSent: _ = BridgeRoute.outgoing(.sold).inGroup("tills")
+            case .nameTakenAsItself: _ = BridgeRoute.incoming(.sold, as: .sold)
             case .lastMessagesOfNone: _ = RecentMessages<Int>(limit: 0)
             case .pipelineOfNothing: _ = PublishPipeline(limit: 1, byteLimit: 1, window: 0)
             }
@@ -54,6 +55,7 @@ struct MistakeTests {
             case .negativeRetries: "the number of retries must not be negative, and is -1"
             case .retriesOfWhatIsNotDurable: "only a route that receives durable messages can retry them"
             case .groupOfWhatIsSent: "the route receives no messages"
+            case .nameTakenAsItself: "shop.sold would be posted on itself: use 'incoming(_:durable:)', or another name"
             case .lastMessagesOfNone: "the last 0 messages are none"
             case .pipelineOfNothing: "nothing would ever be published"
             }

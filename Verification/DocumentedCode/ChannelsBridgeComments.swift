@@ -11,3 +11,9 @@ struct Order: Codable, Sendable {}
 extension ChannelName<Sale> { static var sold: Self { "shop.sold" } }
 extension StateName<Sales> { static var sales: Self { "shop.sales" } }
 extension RequestName<String, Int> { static var price: Self { "shop.price" } }
+extension ChannelName<Order> {
+    static var ordered: Self { "kitchen.ordered" }
+    static var cooking: Self { "kitchen.cooking" }
+}
+func cook(_ order: Order) async throws {}
+let board = Switchboard()

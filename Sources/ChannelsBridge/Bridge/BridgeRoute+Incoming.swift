@@ -9,6 +9,8 @@ extension BridgeRoute {
         var start: ReplayStart?
         /// How often a durable message is retried that cannot be decoded.
         var undecodableRetries = 2
+        /// Whether to deliver what this process has published.
+        var takesOwn = false
     }
 
     /// Shares the messages of an incoming route among the processes of a group: each message goes to one of
@@ -20,8 +22,8 @@ extension BridgeRoute {
     ///
     /// A durable route belongs to the group named like its bridge, unless this gives it another one. Messages
     /// that are not durable go to every process without a group, and to one member of each group, chosen by
-    /// the broker; order holds only among the messages of one process. A process drops its own messages, so
-    /// do not send and share one name in the same process.
+    /// the broker; order holds only among the messages of one process. A process drops its own messages: to send and
+    /// share one name in the same process, use ``incoming(_:as:durable:type:)``.
     ///
     /// - Precondition: The route receives messages, and the name is not empty.
     public func inGroup(_ name: String) -> BridgeRoute {

@@ -58,6 +58,34 @@ extension BridgeRoute {
         incoming(matching: pattern(name), of: Message.self, durable: durable, type: type)
     }
 
+    /// Subscribes to a name and posts its messages on another one in this process, those that this process has
+    /// published included.
+    ///
+    /// Use it where one process posts work and does its share of it: what is posted on `ordered` is stored, and goes
+    /// to one of the processes with the durable name, maybe to the one that has posted it.
+    ///
+    /// ```swift
+    /// let routes: [BridgeRoute] = [
+    ///     .outgoing(.ordered, durable: true),
+    ///     .incoming(.ordered, as: .cooking, durable: true),
+    /// ]
+    /// board[.cooking].listen(board) { board, order in try await cook(order) }
+    /// ```
+    ///
+    /// A listener on the first name receives what this process posts, at once and without the broker. In all else,
+    /// the route is like ``incoming(_:durable:type:)``. Faults and dead letters have the first name.
+    ///
+    /// - Precondition: The names differ.
+    public static func incoming<Message: Decodable & Sendable>(
+        _ name: ChannelName<Message>,
+        as local: ChannelName<Message>,
+        durable: Bool = false,
+        type: String? = nil
+    ) -> BridgeRoute {
+        require(name != local, "\(name) would be posted on itself: use 'incoming(_:durable:)', or another name")
+        return incoming(pattern(name), Message.self, durable, type, postedOn: local)
+    }
+
     /// Subscribes to names that match a pattern, and posts the messages of other processes in this one, like
     /// ``incoming(_:durable:type:)``.
     public static func incoming<Message: Decodable & Sendable>(
@@ -66,12 +94,25 @@ extension BridgeRoute {
         durable: Bool = false,
         type: String? = nil
     ) -> BridgeRoute {
-        BridgeRoute(.incoming, pattern, isDurable: durable) { context, earlier, options in
-            let format = context.format(type ?? "\(Message.self)", options)
-            return IncomingWorker(pattern, shadowedBy: earlier, isDurable: durable, options, context) { arrival in
+        incoming(pattern, message, durable, type, postedOn: nil)
+    }
+
+    /// - Parameter local: Nil: the name on which it was published, and nothing of what this process has published.
+    private static func incoming<Message: Decodable & Sendable>(
+        _ pattern: ChannelPattern,
+        _ message: Message.Type,
+        _ isDurable: Bool,
+        _ typeName: String?,
+        postedOn local: ChannelName<Message>?
+    ) -> BridgeRoute {
+        BridgeRoute(.incoming, pattern, isDurable: isDurable) { context, earlier, options in
+            let format = context.format(typeName ?? "\(Message.self)", options)
+            var options = options
+            options.takesOwn = local != nil
+            return IncomingWorker(pattern, shadowedBy: earlier, isDurable: isDurable, options, context) { arrival in
                 let message = try arrival.decode(Message.self, format)
                 // The subject of a transport message is a valid name.
-                let name = try ChannelName<Message>(validating: arrival.subject)
+                let name = try local ?? ChannelName<Message>(validating: arrival.subject)
                 let (origin, delivery) = (arrival.origin, arrival.delivery)
                 return { onEnd in
                     do {

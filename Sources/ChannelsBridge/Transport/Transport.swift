@@ -28,7 +28,8 @@ public import Channels
 ///   broker delivers. They do not block: they put the message into a buffer. Handlers of different
 ///   subscriptions may run concurrently.
 /// - Messages that one task publishes on one subject arrive in that order, including durable ones.
-/// - A process also receives its own messages if it subscribes to them; the bridge filters them out.
+/// - A process also receives its own messages if it subscribes to them; the bridge filters them
+///   out, unless a route delivers them under another name.
 /// - Failures are ``BridgeError``s with the subject involved. Failures outside of a call are events.
 public protocol Transport: Sendable {
     /// The transport's capabilities beyond publishing and subscribing at most once. Constant, and known

@@ -13,8 +13,7 @@ struct IncomingDelivery: Sendable {
     /// The patterns of routes that take precedence.
     private let earlier: [ChannelPattern]
     private let decode: Decode
-    /// How often a message is retried that cannot be decoded.
-    private let undecodableRetries: Int
+    private let options: BridgeRoute.Options
     /// Messages that are not durable and are with their listeners.
     private let unfinished: InFlight
     /// The durable messages that were delivered, and how often the others could not be handled.
@@ -30,9 +29,9 @@ struct IncomingDelivery: Sendable {
         _ unfinished: InFlight,
         _ decode: @escaping Decode
     ) {
-        (self.context, self.earlier, self.unfinished, self.decode) = (context, earlier, unfinished, decode)
+        (self.context, self.options, self.earlier, self.unfinished) = (context, options, earlier, unfinished)
+        self.decode = decode
         durableName = options.group?.text ?? context.name
-        undecodableRetries = options.undecodableRetries
         delivered = RecentMessages(limit: window)
         failures = RecentMessages(limit: window)
     }
@@ -45,7 +44,9 @@ struct IncomingDelivery: Sendable {
         do {
             var arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
             arrival.delivery = inbound.delivery(of: arrival.envelope)
-            guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
+            guard options.takesOwn || arrival.envelope.source != context.source else {
+                return settle(inbound, .acknowledged, \.echoes)
+            }
             // Another route of this bridge delivers it.
             guard !earlier.contains(where: { $0.matches(name) }) else {
                 inbound.settle?(.acknowledged)
@@ -118,7 +119,7 @@ struct IncomingDelivery: Sendable {
         _ error: BridgeError,
         _ key: MessageKey
     ) throws {
-        guard inbound.deliveryCount <= undecodableRetries else { throw error }
+        guard inbound.deliveryCount <= options.undecodableRetries else { throw error }
         // No duplicate of a later one.
         failures[key] = failures[key] ?? 0
         // Known at once, and not only when it is given up.
