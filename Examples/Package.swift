@@ -3,11 +3,11 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 
-/// Off by default, so that nothing has to be installed: `swift run --traits NATS Storefront --nats URL`.
+/// Off by default, so that nothing has to be installed: `swift run --package-path Examples --traits NATS Storefront --nats URL`.
 let onlyWithNATS = TargetDependencyCondition.when(traits: ["NATS"])
 
 let package = Package(
-    name: "Storefront",
+    name: "Examples",
     platforms: [.macOS(.v15)],
     traits: [
         .trait(name: "NATS", description: "The till and the office on two machines. Needs libnats.")
@@ -16,8 +16,8 @@ let package = Package(
         // The trait of this package enables that of swift-channels.
         .package(
             name: "swift-channels",
-            path: "../..",
-            traits: ["Inspector", "SQLite", .trait(name: "NATS", condition: .when(traits: ["NATS"]))]
+            path: "..",
+            traits: ["Inspector", "Observability", "SQLite", .trait(name: "NATS", condition: .when(traits: ["NATS"]))]
         ),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
@@ -29,6 +29,39 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
+        .executableTarget(
+            name: "JobQueue",
+            dependencies: [
+                .product(name: "Channels", package: "swift-channels"),
+                .product(name: "ChannelsBridge", package: "swift-channels"),
+                .product(name: "ChannelsObservability", package: "swift-channels"),
+                .product(name: "ChannelsSQLite", package: "swift-channels"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "JobQueue",
+            exclude: ["README.md"],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "OrderServer",
+            dependencies: [
+                .product(name: "Channels", package: "swift-channels"),
+                .product(name: "ChannelsBridge", package: "swift-channels"),
+                .product(name: "ChannelsInspector", package: "swift-channels"),
+                .product(name: "ChannelsObservability", package: "swift-channels"),
+                .product(name: "ChannelsSQLite", package: "swift-channels"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "OrderServer",
+            exclude: ["README.md"],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "Storefront",
             dependencies: [
@@ -46,6 +79,7 @@ let package = Package(
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            path: "Storefront/Sources/Storefront",
             exclude: ["Resources/README.md"],
             resources: [.copy("Resources/page"), .copy("Resources/tips.csv")],
             swiftSettings: settings
@@ -58,6 +92,7 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
+            path: "Storefront/Tests/StorefrontTests",
             swiftSettings: settings
         ),
     ],
