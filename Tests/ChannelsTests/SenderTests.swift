@@ -163,7 +163,7 @@ struct SenderTests {
         }
         #expect(reached == 2)
         #expect(observers.map(\.calls.value) == [1, 0, 1, 0])
-        #expect(channel.observerCount == 3)
+        #expect(channel.listenerCount == 3)
     }
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.

@@ -19,7 +19,7 @@
 ///
 /// A direct call takes no lock and allocates nothing. Enqueuing a message takes the spin lock of its lane.
 /// All methods may be called from any thread.
-public final class Channel<Message: Sendable>: Listenable, Interceptable {
+public final class Channel<Message: Sendable>: Listenable, Interceptable, ListenerContainer {
     @usableFromInline let list: ListenerList
 
     /// Creates a channel.
@@ -52,44 +52,16 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
     /// The name of the channel on its switchboard; nil if it has none.
     public var name: String? { list.name }
 
-    /// The number of listeners, including paused ones and sequences, excluding interceptors.
-    /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
-    public var listenerCount: Int { list.pruneAndCount() }
-
-    /// Whether there are no listeners.
-    public var isEmpty: Bool { listenerCount == 0 }
-
     /// Registers a listener that a form of ``Listenable`` has built.
     @inlinable
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         list.register(listener.registration)
     }
 
-    /// Ends every listener and interceptor of an owner; one registered meanwhile may stay.
-    ///
-    /// A `once` listener whose message is already queued still receives it, unless its token is cancelled.
-    ///
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
+    /// The listeners, opaque.
+    public var listeners: ListenerTable { ListenerTable(list: list) }
 
-    /// Ends every listener and interceptor of an owner, and suspends until none of them is running. Queued
-    /// messages are discarded. It does not wait for a listener that has already ended, for example by `once`:
-    /// use its token.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListenersAndDrain(of owner: AnyObject) async { await list.removeListenersAndDrain(of: owner) }
-
-    /// Ends every listener and interceptor except the listeners of patterns, and discards their queued
-    /// messages.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func removeAllListeners() { list.removeAllListeners() }
-
-    /// Returns whether an object owns a listener or an interceptor.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func hasListeners(of owner: AnyObject) -> Bool { list.hasListeners(of: owner) }
-
-    /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later
-    /// posts return 0, and listeners registered later are inactive. Posts still deferred by `.queued` are
-    /// discarded. On a switchboard, the name becomes available again.
+    /// Ends every listener and interceptor for good, as ``ListenerContainer/finish()`` says.
     public func finish() { list.close() }
 }
 

@@ -18,7 +18,7 @@
 /// A class on a global actor that keeps a `LocalChannel`, or tokens of one, needs an `isolated deinit`, which
 /// may be empty. Without it, properties are released on the thread of the last release, and neither channels
 /// nor tokens may be used from two threads.
-public final class LocalChannel<Message>: LocalListenable {
+public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
     @usableFromInline let list: ListenerList
 
     /// Creates a channel. See ``Channel/init(reentrancy:onFault:diagnostics:)``.
@@ -34,28 +34,13 @@ public final class LocalChannel<Message>: LocalListenable {
 
     deinit { list.close() }
 
-    /// The number of listeners, including paused ones.
-    /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
-    public var listenerCount: Int { list.pruneAndCount() }
-
-    /// Whether there are no listeners.
-    public var isEmpty: Bool { listenerCount == 0 }
+    /// The listeners, opaque.
+    public var listeners: ListenerTable { ListenerTable(list: list) }
 
     /// Registers a listener that a form of ``LocalListenable`` has built.
     public func register(_ listener: consuming LocalListener<Message>) -> LocalListenerToken {
         LocalListenerToken(list.add(listener.listener.registration))
     }
-
-    /// Ends every listener of an owner.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
-
-    /// Ends every listener.
-    public func removeAllListeners() { list.removeAllListeners() }
-
-    /// Returns whether an object owns a listener.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func hasListeners(of owner: AnyObject) -> Bool { list.hasListeners(of: owner) }
 
     /// Ends every listener for good: later posts return 0, and a listener registered later is inactive.
     public func finish() { list.close() }

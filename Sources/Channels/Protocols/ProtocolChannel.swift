@@ -19,7 +19,7 @@ internal import Synchronization
 ///   is not delivered and raises ``Fault/Code/recursionLimit``.
 ///
 /// The channel is Sendable if its protocol is. Observers are classes or actors; a value as observer traps.
-public final class ProtocolChannel<Observer> {
+public final class ProtocolChannel<Observer>: ListenerContainer {
     @usableFromInline let list: ListenerList
     /// By the address of the observer, which may have been deallocated: see `add`.
     private let entries = Locked<[UInt: ListenerEntry]>([:])
@@ -83,16 +83,15 @@ public final class ProtocolChannel<Observer> {
     public func remove(_ observer: Observer) -> Bool { remove(object: Self.object(observer)) }
 
     /// Whether an observer has been added.
+    /// - Complexity: O(1).
     public func contains(_ observer: Observer) -> Bool {
-        hasListeners(of: Self.object(observer))
+        let object = Self.object(observer)
+        guard let entry = entries.withLock({ $0[Unretained(object).address] }) else { return false }
+        return !entry.hasEnded && entry.owner === object
     }
 
-    /// The number of observers.
-    /// - Complexity: O(*n*): observers that were deallocated are removed first.
-    public var observerCount: Int { list.pruneAndCount() }
-
-    /// Whether there are no observers.
-    public var isEmpty: Bool { observerCount == 0 }
+    /// The observers, opaque.
+    public var listeners: ListenerTable { ListenerTable(list: list) }
 
     /// Removes every observer.
     /// - Complexity: O(*n*) in the number of observers.
@@ -101,10 +100,10 @@ public final class ProtocolChannel<Observer> {
         forgetTheGone(beyond: 0)
     }
 
-    /// Returns whether an object is an observer, as ``contains(_:)`` does for one whose type is known.
-    public func hasListeners(of observer: AnyObject) -> Bool {
-        guard let entry = entries.withLock({ $0[Unretained(observer).address] }) else { return false }
-        return !entry.hasEnded && entry.owner === observer
+    /// Removes every observer for good: one added later is not called.
+    public func finish() {
+        list.close()
+        forgetTheGone(beyond: 0)
     }
 
     /// Calls a method on every observer added when the call begins.

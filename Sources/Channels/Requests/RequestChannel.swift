@@ -14,7 +14,7 @@ internal import Synchronization
 ///   may overlap, and a responder may ask in turn.
 /// - Owners are held weakly, and strongly during a call.
 /// - If the asker's task is cancelled, `ask` throws `CancellationError` at once, whatever the responder does.
-public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendable {
+public final class RequestChannel<Request: Sendable, Response: Sendable>: ListenerContainer, Sendable {
     typealias Answer = @Sendable (AnyObject?, Request) async throws -> Response
 
     /// The most calls that may wait for each other.
@@ -43,15 +43,11 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     /// The name of the channel on its switchboard; nil if it has none.
     public var name: String? { list.name }
 
-    /// The number of responders.
-    /// - Complexity: O(*n*): responders whose owner was deallocated are removed first.
-    public var responderCount: Int { list.pruneAndCount() }
+    /// The responders, opaque.
+    public var listeners: ListenerTable { ListenerTable(list: list) }
 
-    /// Whether there are no responders.
-    public var isEmpty: Bool { responderCount == 0 }
-
-    /// Ends every responder of an owner.
-    public func removeResponders(of owner: AnyObject) { list.removeListeners(of: owner) }
+    /// Ends every responder for good: requests that are being answered are answered, later ones find no responder.
+    public func finish() { list.close() }
 
     /// Registers a responder that belongs to an object.
     ///

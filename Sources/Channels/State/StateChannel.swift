@@ -27,7 +27,7 @@
 ///   ``set(_:fileID:line:isolation:)`` are released without the lock.
 ///
 /// All methods may be called from any thread.
-public final class StateChannel<State: Sendable>: Listenable {
+public final class StateChannel<State: Sendable>: Listenable, ListenerContainer {
     /// The type of the state.
     public typealias Message = State
 
@@ -174,29 +174,8 @@ public final class StateChannel<State: Sendable>: Listenable {
         messages(buffering: buffering, priority: priority, fileID: fileID, line: line)
     }
 
-    /// The number of listeners, including paused ones and sequences.
-    /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
-    public var listenerCount: Int { list.pruneAndCount() }
-
-    /// Whether there are no listeners.
-    public var isEmpty: Bool { listenerCount == 0 }
-
-    /// Ends every listener of an owner; one registered meanwhile may stay.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
-
-    /// Ends every listener of an owner, and suspends until none of them is running. It does not wait for a
-    /// listener that has already ended, for example by `once`: use its token.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListenersAndDrain(of owner: AnyObject) async { await list.removeListenersAndDrain(of: owner) }
-
-    /// Ends every listener except those of patterns, and discards their queued values.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func removeAllListeners() { list.removeAllListeners() }
-
-    /// Returns whether an object owns a listener.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func hasListeners(of owner: AnyObject) -> Bool { list.hasListeners(of: owner) }
+    /// The listeners, opaque.
+    public var listeners: ListenerTable { ListenerTable(list: list) }
 
     /// Ends every listener for good: queued values are delivered, sequences end, and listeners registered
     /// later are inactive. The state can still be set and read.

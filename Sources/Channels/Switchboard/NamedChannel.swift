@@ -9,7 +9,7 @@
 /// A lightweight value that looks the channel up at each use. It keeps the switchboard alive, but not the
 /// channel.
 @frozen
-public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
+public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, ListenerContainer {
     @usableFromInline let switchboard: Switchboard
     @usableFromInline let key: NameKey
 
@@ -36,37 +36,15 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
         return channel.register(listener, isolation: isolation)
     }
 
-    /// The number of listeners, including those of patterns, paused ones and sequences, excluding
-    /// interceptors.
-    ///
-    /// - Complexity: O(*n*): listeners of deallocated owners are removed first.
-    public var listenerCount: Int { switchboard.list(key)?.pruneAndCount() ?? 0 }
+    /// The listeners, opaque; none if there is no channel.
+    public var listeners: ListenerTable { ListenerTable(list: switchboard.list(key)) }
 
-    /// Whether there are no listeners.
-    public var isEmpty: Bool { listenerCount == 0 }
-
-    /// Ends every listener and interceptor of an owner; one registered meanwhile may stay.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListeners(of owner: AnyObject) {
-        switchboard.list(key)?.removeListeners(of: owner)
+    /// Finishes the channel, if there is one, as ``ListenerContainer/finish()`` says. A post or a listener that comes
+    /// later makes another.
+    public func finish() {
+        guard let list = switchboard.list(key), list.kind == .messages else { return }
+        list.close()
     }
-
-    /// Ends every listener and interceptor of an owner, and suspends until none of them is running. Queued
-    /// messages are discarded. It does not wait for a listener that has already ended, for example by `once`:
-    /// use its token.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListenersAndDrain(of owner: AnyObject) async {
-        await switchboard.list(key)?.removeListenersAndDrain(of: owner)
-    }
-
-    /// Ends every listener and interceptor except the listeners of patterns, and discards their queued
-    /// messages.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func removeAllListeners() { switchboard.list(key)?.removeAllListeners() }
-
-    /// Returns whether an object owns a listener or an interceptor.
-    /// - Complexity: O(*n*) in the number of listeners.
-    public func hasListeners(of owner: AnyObject) -> Bool { switchboard.list(key)?.hasListeners(of: owner) ?? false }
 }
 
 extension NamedChannel {

@@ -76,7 +76,7 @@ struct ProtocolChannelFormTests {
         #expect(board.notify((any Sounds).self, from: first, echo: false) { try? $0.play("x") } == 2)
         #expect([first.heard.all, deck.heard.all, last.heard.all] == [[], ["x"], ["x"]])
         board.removeAll(deck)
-        #expect(board.protocolChannel((any Sounds).self).observerCount == 2)
+        #expect(board.protocolChannel((any Sounds).self).listenerCount == 2)
     }
 
     @Test func channelsWithoutASwitchboardOrSendability() {

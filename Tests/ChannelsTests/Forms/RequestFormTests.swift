@@ -33,7 +33,7 @@ struct RequestFormTests {
         plain.cancel()
         await view.wire(prices)
         #expect(try await prices.ask("ab") == 2)
-        prices.removeResponders(of: view)
+        prices.removeListeners(of: view)
         await actor.wire(prices)
         #expect(try await prices.ask("ab") == 20)
         prices.respond(actor, priority: 1) { me, item in me.heard.count }
@@ -50,7 +50,7 @@ struct RequestFormTests {
         }
         prices.respond(owner, priority: .high) { _, item in throw Trouble(text: item) }
         let token = prices.respond(priority: .low) { item in item.count }
-        #expect(prices.responderCount == 3)
+        #expect(prices.listenerCount == 3)
         await #expect(throws: Trouble(text: "abc")) { try await prices.ask("abc") }
         #expect(await prices.askAll("abc").map { try? $0.get() } == [nil, 1, 3])
         let saves = RequestChannel<String, Void>()

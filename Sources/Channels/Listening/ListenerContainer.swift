@@ -1,0 +1,56 @@
+/// Has listeners: a channel or a state, named or not, a local channel, a protocol channel with its observers, or a
+/// request channel with its responders.
+///
+/// All of these are listeners to the members of this protocol. Their owner is the object given to `listen`, `intercept`
+/// or `respond`, or the observer itself.
+public protocol ListenerContainer {
+    /// The listeners, opaque. The members of this protocol use it.
+    var listeners: ListenerTable { get }
+
+    /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later posts return
+    /// 0, and listeners registered later are inactive.
+    ///
+    /// Posts still deferred by ``Reentrancy/queued`` are discarded. A state can still be set and read. On a switchboard,
+    /// the name becomes available again.
+    func finish()
+}
+
+extension ListenerContainer {
+    /// The number of listeners, including those of patterns, paused ones and sequences, excluding interceptors.
+    /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
+    public var listenerCount: Int { listeners.list?.pruneAndCount() ?? 0 }
+
+    /// Whether there are no listeners.
+    public var isEmpty: Bool { listenerCount == 0 }
+
+    /// Returns whether an object owns a listener or an interceptor.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func hasListeners(of owner: AnyObject) -> Bool { listeners.list?.hasListeners(of: owner) ?? false }
+
+    /// Ends every listener and interceptor of an owner; one registered meanwhile may stay.
+    ///
+    /// A `once` listener whose message is already queued still receives it, unless its token is cancelled. A request
+    /// that is being answered is answered.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeListeners(of owner: AnyObject) { listeners.list?.removeListeners(of: owner) }
+
+    /// Ends every listener and interceptor except the listeners of patterns, and discards their queued messages.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeAllListeners() { listeners.list?.removeAllListeners() }
+}
+
+extension ListenerContainer where Self: Sendable {
+    /// Ends every listener and interceptor of an owner, and suspends until none of them is running. Queued messages are
+    /// discarded. It does not wait for a listener that has already ended, for example by `once`: use its token.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeListenersAndDrain(of owner: AnyObject) async {
+        await listeners.list?.removeListenersAndDrain(of: owner)
+    }
+}
+
+/// The listeners of a ``ListenerContainer``; opaque.
+public struct ListenerTable {
+    /// Nil: there is no channel of the name.
+    let list: ListenerList?
+}
