@@ -12,7 +12,7 @@ from figures import Figures
 from goals import not_reached
 
 FOLDER = pathlib.Path(__file__).parent.parent
-LISTENERS = (0, 1, 4, 16, 64, 1_024)
+LISTENERS = (0, 1, 16, 1_024)
 # Case, label, colour of its bar.
 POSTING = (
     ("strong-loop", "loop over closures", FLOOR),
@@ -33,7 +33,7 @@ POSTING = (
     ("named-post", "by name, of 100,000", OURS),
     ("pattern-listeners", "by name, listeners by pattern", OURS),
     ("pattern-weak", "by name, listeners by pattern, weak owners", OURS),
-    ("pattern-only", "by name, which only patterns hear", OURS),
+    ("pattern-only", "by name, matched by patterns only", OURS),
     ("other-patterns", "by name, 1,000 other patterns", OURS),
     ("open-combine", "OpenCombine PassthroughSubject", PEER),
     ("notification-typed", "NotificationCenter, typed", PEER),
@@ -71,8 +71,8 @@ def processor():
 
 
 def spread(figures, name):
-    """Median, least, first and third quartile of a figure."""
-    return [figures(name, key) for key in ("median", "min", "p25", "p75")]
+    """Median, first and third quartile of a figure."""
+    return [figures(name, key) for key in ("median", "p25", "p75")]
 
 
 def main(files):
@@ -85,14 +85,12 @@ def main(files):
         f"{processor()}, {os.cpu_count()} cores, {platform.system()}, {swift}. "
         f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, commit {commit}. Written by `Scripts/bench`.",
         "",
-        "Cases are interleaved over many rounds, so background load affects all of them equally; each figure is the median. "
-        "The machine was shared while this ran: ratios within the run say more than the times themselves. Instructions "
-        "(counted under callgrind) and allocations (counted in `malloc`; the control case allocates once per operation) do not depend on that.",
+        "Each figure is the median of many rounds, over which the cases are interleaved. The machine was shared: ratios within the run say more than "
+        "times. Instructions (callgrind) and allocations (`malloc`) do not depend on that.",
         "",
         "## A post, by number of listeners",
         "",
-        "Nanoseconds per post. A listener calls a function that is not inlined and adds to a counter of its own. From "
-        "\"Channel, owners that are actors\" down, a post is asynchronous: the time runs until every listener has received the message. The last columns are "
+        "Nanoseconds per post. From \"Channel, owners that are actors\" down, until every listener has received the message. The last columns are "
         "instructions per additional listener, and allocations per post to 16 listeners.",
         "",
         "![Time of one post to 16 listeners](chart.svg)",
@@ -106,12 +104,6 @@ def main(files):
         ),
         f"The control case, which allocates once per operation: {figures('allocations/control/0'):g} allocations.",
         "",
-        "The spread of some of them over the rounds:",
-        "",
-        table(
-            ["ns", "median", "min", "25 %", "75 %"],
-            [[f"{label}, 16", *spread(figures, f"ns/{case}/16")] for case, label, _ in POSTING],
-        ),
         "## Looking up a name among 100,000 channels",
         "",
         table(
@@ -149,7 +141,7 @@ def main(files):
         ),
         "## Mailboxes",
         "",
-        "A burst of 10,000 messages, shared among the listeners, until the last one has been taken. The order is checked. One message to one listener:",
+        "A burst of 10,000 messages, shared among the listeners, until the last one has been received. For one message to one listener:",
         "",
         table(
             ["", "ns, one to one", "25 %", "75 %", "ns, one to four", "allocations"],
@@ -171,7 +163,7 @@ def main(files):
         "`1.00` is the throughput of one thread. Rounds in which a thread was preempted are repeated.",
         "",
         table(
-            ["", "median", "min", "25 %", "75 %"],
+            ["", "median", "25 %", "75 %"],
             [
                 [label, *spread(figures, f"ns/threads/{name}")]
                 for name, label in (

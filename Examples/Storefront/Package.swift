@@ -46,7 +46,7 @@ let package = Package(
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            exclude: ["Resources/README.md"],
+            exclude: ["Resources/LICENSE-tips.txt"],
             resources: [.copy("Resources/page"), .copy("Resources/tips.csv")],
             swiftSettings: settings
         ),
