@@ -102,8 +102,6 @@ def main(files):
                 for case, label, _ in POSTING
             ],
         ),
-        f"The control case, which allocates once per operation: {figures('allocations/control/0'):g} allocations.",
-        "",
         "## Looking up a name among 100,000 channels",
         "",
         table(
