@@ -176,7 +176,7 @@ def main(files):
         growth.append((title, unit, points))
         rows = [["ns", *(value for _, value in points)]]
         parts.append(table([unit, *(f"{count:,}" for count, _ in points)], rows))
-    parts += ["## Not reached", "", not_reached(figures, table)]
+    parts += ["## Not reached", "", not_reached(figures)]
     (FOLDER / "RESULTS.md").write_text("\n".join(parts).rstrip("\n") + "\n", encoding="utf-8")
     chart = [(label, figures(f"ns/{case}/16"), colour) for case, label, colour in POSTING if figures(f"ns/{case}/16")]
     (FOLDER / "chart.svg").write_text(bars("One post to 16 listeners (logarithmic scale)", chart), encoding="utf-8")
