@@ -112,7 +112,7 @@ let package = Package(
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
                 .target(name: "ChannelsSQLite", condition: onlyWithSQLite),
             ],
-            exclude: ["Resources/README.md"],
+            exclude: ["Resources/LICENSE-tips.txt"],
             resources: [.embedInCode("Resources/tips.csv")],
             swiftSettings: settings
         ),

@@ -80,7 +80,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Storefront/Sources/Storefront",
-            exclude: ["Resources/README.md"],
+            exclude: ["Resources/LICENSE-tips.txt"],
             resources: [.copy("Resources/page"), .copy("Resources/tips.csv")],
             swiftSettings: settings
         ),

@@ -35,7 +35,6 @@ let package = Package(
         .executableTarget(name: "soak", dependencies: channels, swiftSettings: settings),
         .target(name: "CMemory"),
         .executableTarget(name: "memory", dependencies: channels + ["CMemory"], swiftSettings: settings),
-        .executableTarget(name: "planted", dependencies: channels, swiftSettings: settings),
         // Built by name, with their trait.
         .executableTarget(
             name: "bridged",

@@ -17,7 +17,7 @@ extension NATSTransport {
     /// Sends a request and waits for the reply.
     ///
     /// If the subject also belongs to a stream, the acknowledgement of the stream is ignored. NATS then
-    /// cannot tell that nobody responds, and the request times out.
+    /// cannot tell that there is no responder, and the request times out.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         let session = try session
         guard timeout > .zero else {

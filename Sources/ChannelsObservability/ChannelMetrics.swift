@@ -17,7 +17,7 @@ public import ServiceLifecycle
 ///
 /// | Metric | Dimensions | |
 /// |---|---|---|
-/// | `channels_posts`, `channels_unheard` | `channel` | posts, and those that nobody heard |
+/// | `channels_posts`, `channels_unheard` | `channel` | posts, and those without a receiver |
 /// | `channels_delivered`, `channels_dropped`, `channels_missed`, `channels_failed` | `channel` | messages, of all its listeners |
 /// | `channels_waiting`, `channels_listeners` | `channel` | gauges |
 /// | `channels_lane_waiting` | `lane` | gauge |

@@ -52,7 +52,7 @@ extension Posted {
     /// The notes are in the table `channels_handled`, which is created if the database does not have it.
     ///
     /// - Parameters:
-    ///   - count: How many notes are kept. A message that comes again after as many others is taken for a new one.
+    ///   - count: How many notes are kept. A message that is delivered again after that many others counts as new.
     ///   - db: Your database, in your transaction.
     /// - Returns: False if it was handled before.
     /// - Throws: A `BridgeError` with the code `unsupported` for a message without an identifier, such as one that was

@@ -75,7 +75,7 @@ enum OverNATS {
         var heard = Totals()
         for _ in 0..<100 where heard.sales < loop.sales { heard = try await board.requests(.kitchenTotals).ask(false) }
         heard = try await board.requests(.kitchenTotals).ask(true)
-        say("till", "the kitchen heard \(heard.sales) sales of \(heard.bills.dollars)")
+        say("till", "the kitchen received \(heard.sales) sales of \(heard.bills.dollars)")
         running.cancel()
         try await running.value
         say("till", heard == loop ? "They agree." : "THEY DIFFER: over core NATS a message is delivered at most once.")

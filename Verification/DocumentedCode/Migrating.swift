@@ -1,5 +1,4 @@
 import Foundation
-import RxSwift
 
 #if canImport(Combine)
 import Combine

@@ -23,35 +23,35 @@ public struct LocalAdaptedSource<Source: LocalListenable, Message>: LocalListena
 extension LocalAdaptedSource: Sendable {}
 
 extension LocalListenable {
-    /// Hears the messages that satisfy a condition, which is called once for each message and listener.
+    /// Passes on the messages that satisfy a condition, which is called once for each message and listener.
     @inlinable
     public func filter(_ isIncluded: @escaping (Message) -> Bool) -> LocalAdaptedSource<Self, Message> {
         let isIncluded = Unchecked(isIncluded)
         return LocalAdaptedSource(self) { $0.filtered { isIncluded.value($0) } }
     }
 
-    /// Hears what a closure makes of each message.
+    /// Transforms each message.
     @inlinable
     public func map<Other>(_ transform: @escaping (Message) -> Other) -> LocalAdaptedSource<Self, Other> {
         compactMap { transform($0) }
     }
 
-    /// Hears what a closure makes of each message, and skips those of which it returns nil.
+    /// Transforms each message, and skips nil results.
     @inlinable
     public func compactMap<Other>(_ transform: @escaping (Message) -> Other?) -> LocalAdaptedSource<Self, Other> {
         let transform = Unchecked(transform)
         return LocalAdaptedSource(self) { $0.compactAdapted { transform.value($0) } }
     }
 
-    /// Hears the first messages: each listener ends with the last of so many, at least 1, before it is called with it.
+    /// Limits each listener to its first `count` messages, at least 1; it ends before it is called with the last one.
     @inlinable
     public func prefix(_ count: Int) -> LocalAdaptedSource<Self, Message> {
         requirePrefix(count)
         return LocalAdaptedSource(self) { $0.limited(to: count) }
     }
 
-    /// Hears messages for as long as they satisfy a condition: each listener ends with the first that does not, which
-    /// it does not hear.
+    /// Passes on messages for as long as they satisfy a condition: each listener ends with the first that does not,
+    /// which it does not receive.
     @inlinable
     public func prefix(while predicate: @escaping (Message) -> Bool) -> LocalAdaptedSource<Self, Message> {
         let predicate = Unchecked(predicate)

@@ -15,7 +15,7 @@ public final class LocalListenerToken {
     /// Withholds messages from the listener until ``resume()``. It keeps its place.
     public func pause() { entry.pause() }
 
-    /// Delivers what is posted from now on. Does nothing if the listener is not paused.
+    /// Delivers the messages posted from now on. Does nothing if the listener is not paused.
     public func resume() { entry.resume() }
 
     /// Whether the listener is paused.

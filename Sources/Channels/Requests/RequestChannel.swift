@@ -100,7 +100,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder``;
     ///   ``ChannelError/Code/recursionLimit`` if 1,024 calls wait for each other;
     ///   ``ChannelError/Code/timedOut`` or `CancellationError`, both at once. After these two, the
-    ///   responder's task is cancelled, and nobody waits for it. With a timeout of zero or less, nobody is asked.
+    ///   responder's task is cancelled, and not waited for. With a timeout of zero or less, no responder is asked.
     /// - Complexity: O(1), plus one step for each paused or deallocated responder before the one asked.
     public func ask(
         _ request: Request,

@@ -5,7 +5,7 @@ extension StateChannel {
     /// Values of several setters are delivered one after the other: this first waits for its turn. Inside a
     /// listener it does not wait for listeners that are awaiting the caller.
     ///
-    /// - Returns: The outcome of the value. A refused value reaches nobody.
+    /// - Returns: The outcome of the value. A refused value is not delivered.
     @discardableResult
     public func setAndWait(
         _ value: State,
@@ -23,7 +23,7 @@ extension StateChannel {
     /// listener it does not wait for listeners that are awaiting the caller. The body runs under the lock of
     /// the state, and must not use it.
     ///
-    /// - Returns: The outcome of the value. A refused change reaches nobody.
+    /// - Returns: The outcome of the value. A refused change is not delivered.
     @discardableResult
     public func updateAndWait<Failure: Error>(
         fileID: StaticString = #fileID,

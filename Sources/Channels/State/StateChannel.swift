@@ -9,7 +9,7 @@
 ///
 /// ## Behavior
 /// - A new listener gets the current value once, then every later value exactly once and in the order set,
-///   whatever races with the registration. The last value it gets is the one stored.
+///   whatever races with the registration. The last value it receives is the one stored.
 /// - "Exactly once" has two exceptions: values set while a listener is paused, after which it gets the
 ///   current one first, and values dropped from a full buffer, which are counted.
 /// - One thread delivers at a time. Values set on other threads meanwhile are queued and delivered by the

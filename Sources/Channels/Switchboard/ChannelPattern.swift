@@ -1,4 +1,4 @@
-/// A pattern of channel names: `*` stands for one token, a last `>` for one or more.
+/// A pattern of channel names: `*` matches one token, a trailing `>` one or more.
 ///
 /// `shop.*` matches `shop.checkout` but not `shop.checkout.done`; `shop.>` matches both, but not `shop`.
 /// Wildcards are whole tokens, as in NATS subjects. Other tokens follow the rules of ``ChannelName``.

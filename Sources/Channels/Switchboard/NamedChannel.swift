@@ -54,8 +54,8 @@ extension NamedChannel {
     ///
     /// - Returns: How many listeners were called or enqueued. If there are none, nothing is kept.
     /// - Precondition: The name is not in use for another kind or type.
-    /// - Complexity: O(*n*) in the number of listeners; in that of patterns for the first post that only these hear,
-    ///   and where nobody does.
+    /// - Complexity: O(*n*) in the number of listeners; O(*n*) in the number of patterns for a name without listeners,
+    ///   and for its first post that only patterns match.
     @inlinable @discardableResult
     public func post(
         _ message: Message,
@@ -101,7 +101,7 @@ extension Switchboard {
         return reached ?? postToChannel(of: key, message, post)
     }
 
-    /// Posts to a name without a channel, because patterns may hear it.
+    /// Posts to a name without a channel, because patterns may match it.
     @usableFromInline @inline(never)
     func postToChannel<Message: Sendable>(of key: NameKey, _ message: Message, _ post: Post) -> Int {
         guard let channel: Channel<Message> = channelToPost(key) else { return 0 }
@@ -109,7 +109,7 @@ extension Switchboard {
         return MessageAddress.lending(message) { channel.list.post($0, post) }
     }
 
-    /// Returns the channel to post on, which nobody else may be handed; nil if nobody would hear it.
+    /// Returns the channel to post on, which nobody else may be handed; nil if there is no listener.
     fileprivate func channelToPost<Message: Sendable>(_ key: NameKey) -> Channel<Message>? {
         Self.unwrap { try channelToPost(key, of: Message.self) }
     }
@@ -130,7 +130,7 @@ extension Switchboard {
         return try found ?? registry.channel(key, kind: .messages(type))
     }
 
-    /// Whether a pattern hears the name. If none does, counts the post as unheard.
+    /// Whether a pattern matches the name. If none does, counts the post as unheard.
     private func hasPattern(_ key: NameKey, toPost type: any Any.Type) -> Bool {
         if patterns.match(key.name) { return true }
         observation.noteUnheard(key.name ?? "\(type)", type)

@@ -13,7 +13,7 @@ final class PatternListener: Sendable {
     let listener: ListenerEntry
     private let priority: Priority
     private let site: PackedSite
-    /// For a bridge, which hears only messages posted in this process.
+    /// For a bridge, which receives only messages posted in this process.
     private let intake: Forwarder.Intake?
     /// By the address of the channel's list; nil after `detach()`.
     private let forwarders = Locked<[UInt: ListenerEntry]?>([:])
@@ -50,7 +50,7 @@ final class PatternListener: Sendable {
     /// Resumes a task when no post can reach the listener.
     func resumeAtEnd(_ waiter: CheckedContinuation<Void, Never>) { waiters.withLock { $0.append(waiter) } }
 
-    /// Whether it hears a channel of this kind and name.
+    /// Whether it receives messages of a channel of this kind and name.
     func matches(_ kind: ChannelContent, named name: String?) -> Bool {
         let isOfAKind =
             switch kind {

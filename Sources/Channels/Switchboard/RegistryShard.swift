@@ -3,7 +3,7 @@ internal import Synchronization
 /// One shard of the names. `table`, `order` and `kept` are changed under `lock`; the table is read without it,
 /// see `RegistryShard+Read`. Objects are released outside: a deinit is user code.
 ///
-/// A channel that a post makes because patterns hear its name is *kept* for the next post, as long as they do. Nobody
+/// A channel that a post makes because patterns match its name is *kept* for the next post, as long as they do. Nobody
 /// else has it: it is neither found nor shown, and makes way for a channel of another type. Whoever asks for the
 /// channel of the name is handed it, and from then on it is like any other.
 final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see above
@@ -64,7 +64,7 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
         }
     }
 
-    /// Removes a channel just kept if no pattern hears it any more, or the oldest one if there are too many.
+    /// Removes a channel just kept if no pattern matches it any more, or the oldest one if there are too many.
     func limitKept(_ key: NameKey) {
         var removed: Removed = []
         lock.withLock {

@@ -10,7 +10,7 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     let listReference: Unretained<ListenerList>
     /// The address of the object, retained, while the switchboard keeps it alive; otherwise 0.
     private let held: Atomic<UInt>
-    /// Whether a post made the channel because patterns hear it, and nobody else has it: see ``RegistryShard/enter``.
+    /// Whether a post made the channel because patterns match it, and nobody else has it: see ``RegistryShard/enter``.
     private let kept: Atomic<Bool>
     let kind: ChannelContent
     @safe @exclusivity(unchecked) private(set) weak var object: AnyObject?

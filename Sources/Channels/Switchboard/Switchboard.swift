@@ -14,9 +14,9 @@
 /// - A name has one kind (messages, state, requests) and one type. A conflict between typed names traps; a
 ///   conflict with a name given at run time throws ``ChannelError/Code/typeMismatch``. The message names both
 ///   types.
-/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing. One that
-///   only patterns hear costs about twice as much as one with a listener: its first post makes a channel for the
-///   next ones, which goes with the patterns; up to 1,024 are kept.
+/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing. If
+///   only patterns match, a post costs about twice as much as with a listener: the first one makes a channel for
+///   the next ones, which is kept while a pattern matches; up to 1,024 are kept.
 /// - Named states and request channels are kept until ``removeChannel(_:)-(String)``.
 /// - Everything else works as for ``Channel``.
 ///
@@ -207,7 +207,7 @@ public final class Switchboard: Sendable {
     }
 
     /// Makes the channel of a name, unless another thread was faster.
-    /// - Parameter isKept: Whether a post needs it because patterns hear the name; see ``RegistryShard``.
+    /// - Parameter isKept: Whether a post needs it because patterns match the name; see ``RegistryShard``.
     func makeChannel<Message: Sendable>(
         key: NameKey,
         reentrancy: Reentrancy?,

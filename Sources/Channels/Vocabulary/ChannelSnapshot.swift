@@ -8,7 +8,7 @@ public struct ChannelSnapshot: Sendable {
     public let messageType: String
     /// The number of messages posted, if they are counted.
     public let posts: Int?
-    /// The number of messages that reached nobody: no listeners, or only paused or excluded ones.
+    /// The number of messages without a receiver: no listeners, or only paused or excluded ones.
     public let unheard: Int?
     /// The number of listeners that ended because their owner was deallocated, if they are counted.
     public let lostOwners: Int?

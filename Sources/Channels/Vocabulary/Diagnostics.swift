@@ -32,7 +32,7 @@ public struct Diagnostics: Equatable, Sendable {
 
     /// Counts nothing, and costs nothing.
     public static let off = Diagnostics(isOn: false)
-    /// Counts posts, posts that reached nobody, calls of listeners without a mailbox, calls that threw, the
+    /// Counts posts, posts without a receiver, calls of listeners without a mailbox, calls that threw, the
     /// longest queues, and deallocated owners.
     public static let counts = Diagnostics(isOn: true)
     /// Counts like `counts`, calls instruments, and records who posts and how long messages and calls take.

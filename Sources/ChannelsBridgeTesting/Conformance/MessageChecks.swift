@@ -93,9 +93,12 @@ extension TransportConformance {
             let ones = await one.wait(until: isLast)
             let rests = await rest.wait(until: isLast)
             let middles = await middle.wait(until: isLast)
-            run.expect(ones == ["shop.a", "shop.end"], "shop.* heard \(ones)")
-            run.expect(rests == ["shop.a", "shop.a.b", "shop.b.a", "shop.a.b.c", "shop.end"], "shop.> heard \(rests)")
-            run.expect(middles == ["shop.a.b", "other.a.b", "end.a.end"], "*.a.* heard \(middles)")
+            run.expect(ones == ["shop.a", "shop.end"], "shop.* received \(ones)")
+            run.expect(
+                rests == ["shop.a", "shop.a.b", "shop.b.a", "shop.a.b.c", "shop.end"],
+                "shop.> received \(rests)"
+            )
+            run.expect(middles == ["shop.a.b", "other.a.b", "end.a.end"], "*.a.* received \(middles)")
         },
         check("everySubscriberHearsEachMessageOnceThePublisherToo") { run in
             let transports = [try await run.connected(), try await run.connected(), try await run.connected()]
@@ -116,7 +119,7 @@ extension TransportConformance {
             let all = await heard.first(300)
             for index in transports.indices {
                 let count = all.filter { $0 == index }.count
-                run.expect(count == 100, "transport \(index) heard \(count) of 100 messages")
+                run.expect(count == 100, "transport \(index) received \(count) of 100 messages")
             }
             run.expect(heard.count == 300, "\(heard.count) calls for 300 messages")
         },

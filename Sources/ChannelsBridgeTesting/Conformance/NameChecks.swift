@@ -63,7 +63,7 @@ extension TransportConformance {
                 run.expect(revision != nil, "the value of one spelling was taken for that of the other")
             }
             let texts = await before.first(2)
-            run.expect(texts.sorted() == ["0 0", "1 1"], "those who watched before heard \(texts)")
+            run.expect(texts.sorted() == ["0 0", "1 1"], "those that watched before received \(texts)")
             for (number, spelling) in spellings.enumerated() {
                 let seen = Recorder<String>()
                 try await transport.watch(run.subject(spelling)) { seen.record($0.message.text) }

@@ -23,7 +23,7 @@ extension TransportConformance {
                 let messages = Set(own.map { $0.dropFirst(2) })
                 run.expect(
                     own.count == 100 && messages.count == 100,
-                    "\(names.joined(separator: " and ")) heard \(own.count) messages, \(messages.count) different ones"
+                    "\(names.joined(separator: " and ")) received \(own.count) messages, \(messages.count) different ones"
                 )
             }
         },
@@ -40,7 +40,7 @@ extension TransportConformance {
             let before = stayed.count
             try await run.publish(numbered(20, from: 20), to: "a", on: sender)
             let texts = await stayed.first(before + 20)
-            run.expect(Array(texts.suffix(20)) == numbered(20, from: 20), "the one that stayed heard \(texts.count)")
+            run.expect(Array(texts.suffix(20)) == numbered(20, from: 20), "the one that stayed received \(texts.count)")
         },
         check("whoDrainsItsSubscriptionsHasHeardAllThatItWasGiven", needs: .groups) { run in
             let sender = try await run.connected()
@@ -59,10 +59,10 @@ extension TransportConformance {
                 let before = left.count
                 try await published
                 try await leaver.close(within: run.timeout)
-                run.expect(left.count == before, "it heard \(left.count - before) messages after it had drained")
+                run.expect(left.count == before, "it received \(left.count - before) messages after it had drained")
             }
             let texts = await heard.first(5_000)
-            run.expect(Set(texts).count == 5_000, "of 5000 messages, \(Set(texts).count) were heard")
+            run.expect(Set(texts).count == 5_000, "of 5000 messages, \(Set(texts).count) were received")
         },
     ]
 
@@ -136,7 +136,7 @@ extension TransportConformance {
                 await heard.wait { $0.last == "\(start)" }
                 try await reader.close(within: run.timeout)
             }
-            run.expect(heard.count == 3, "it got \(heard.all)")
+            run.expect(heard.count == 3, "it received \(heard.all)")
         },
     ]
 }

@@ -44,8 +44,8 @@ extension NotificationChannel {
     /// Posts every message on a channel.
     ///
     /// ```swift
-    /// let heard = center.channel(for: .sold) { $0.userInfo?["sale"] as? Sale }.forward(to: till.sold)
-    /// let told = till.sold.forward(to: center, as: .sold) { ["sale": $0] }
+    /// let received = center.channel(for: .sold) { $0.userInfo?["sale"] as? Sale }.forward(to: till.sold)
+    /// let sent = till.sold.forward(to: center, as: .sold) { ["sale": $0] }
     /// ```
     ///
     /// Together the two join a channel and a center without an echo: a message that the channel has forwarded

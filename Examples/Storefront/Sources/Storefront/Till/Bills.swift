@@ -1,6 +1,6 @@
 import Foundation
 
-/// The real bills that the feed replays: 244 of a restaurant, over and over. See Resources/README.md.
+/// The real bills that the feed replays: 244 of a restaurant, over and over. See Resources/LICENSE-tips.txt.
 struct Bills: Sendable {
     /// How the ids of these sales begin. Nobody else may use it.
     static let prefix = "bill-"
