@@ -2,15 +2,6 @@
 public import ChannelsBridge
 
 extension NATSTransport {
-    /// How many messages a durable name has yet to settle.
-    package func unsettledCount(of name: String, on pattern: String) async throws -> Int {
-        let jetStream = try open.session.jetStream
-        let stream = try await jetStream.stream(for: pattern)
-        let consumer = ConsumerRequest.consumerName(name, pattern)
-        let known: KnownConsumer = try await jetStream.call("CONSUMER.INFO.\(stream).\(consumer)", [String: String]())
-        return (known.numPending ?? 0) + (known.numAckPending ?? 0)
-    }
-
     /// The queue group of the responders of a subject, in all processes.
     private static let group = "channels"
 

@@ -1,5 +1,6 @@
 #if Observability
 public import Channels
+public import ChannelsBridge
 public import Metrics
 public import ServiceLifecycle
 
@@ -24,6 +25,17 @@ public import ServiceLifecycle
 /// | `channels_faults` | `code` | faults, counted when they happen; needs `board.add(metrics)` |
 /// | `channels_waited`, `channels_spent` | `channel` | timers: until the call, and in the listener; the same, with `.trace` |
 ///
+/// With `stores:`, ``run()`` also reports what transports have stored, and asks them at each interval only:
+///
+/// | Metric | Dimensions | |
+/// |---|---|---|
+/// | `channels_store_dead_letters` | `store` | gauge: letters not put back |
+/// | `channels_store_file_bytes`, `channels_store_log_bytes` | `store` | gauges: the file and its write-ahead log; not over NATS |
+/// | `channels_store_commit_age` | `store` | gauge: seconds since the last commit; over NATS, since the newest message |
+/// | `channels_durable_waiting`, `channels_durable_unsettled`, `channels_durable_processes` | `store`, `name`, `pattern` | gauges: messages not taken, and taken; who uses the name |
+/// | `channels_durable_oldest_age` | `store`, `name`, `pattern` | gauge: seconds since the oldest message not settled was stored; 0 without one |
+/// | `channels_store_failures` | `code` | times that the transport could not tell |
+///
 /// A pattern is a channel, too: its dimension has its listeners and the posts they receive. Beyond 1,000
 /// channels, further ones share the dimension `other`.
 public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`
@@ -33,6 +45,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     /// constant or locked.
     private weak var switchboard: Switchboard?
     private let interval: Duration
+    private let stores: (@Sendable () async throws -> [StoreStatus])?
     private let given: (any MetricsFactory)?
     /// Looked up at each use: the process may set its own after this was created.
     private var factory: any MetricsFactory { given ?? MetricsSystem.factory }
@@ -73,16 +86,20 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     ///
     /// - Parameters:
     ///   - interval: How often ``run()`` reports. It must be positive.
+    ///   - stores: What transports have stored: `bridge.storeStatus`, or that of a transport or relay; for several,
+    ///     `{ try await bridge.storeStatus() + relay.storeStatus() }`.
     ///   - factory: Makes the metrics; by default the factory of the process, also if that calls
     ///     `MetricsSystem.bootstrap` later.
     public init(
         _ switchboard: Switchboard,
         every interval: Duration = .seconds(10),
+        stores: (@Sendable () async throws -> [StoreStatus])? = nil,
         factory: (any MetricsFactory)? = nil
     ) {
         require(interval > .zero, "ChannelMetrics: every \(interval); the interval must be positive")
         self.switchboard = switchboard
         self.interval = interval
+        self.stores = stores
         given = factory
     }
 
@@ -94,6 +111,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
             while self.switchboard != nil {
                 try await ContinuousClock().sleep(atMost: self.interval)
                 self.report()
+                await self.reportStores()
             }
         }
     }
@@ -105,6 +123,39 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         // Reports differences between snapshots, so only one thread at a time.
         guard known.withLock({ $0.beginReport() }) else { return }
         repeat { handOver() } while known.withLock { $0.continueReport() }
+    }
+
+    /// Reports what is stored now: the `stores` of the initializer.
+    public func reportStores() async {
+        guard let stores else { return }
+        do {
+            for store in try await stores() { report(store) }
+        } catch {
+            let code = (error as? BridgeError).map { "\($0.code)" } ?? "\(type(of: error))"
+            Counter(label: "channels_store_failures", dimensions: [("code", code)], factory: factory).increment()
+        }
+    }
+
+    private func report(_ store: StoreStatus) {
+        let seconds = { (age: Duration) in age / .seconds(1) }
+        let here = [("store", store.name)]
+        record(store.deadLetters.map(Double.init), "channels_store_dead_letters", here)
+        record(store.fileBytes.map(Double.init), "channels_store_file_bytes", here)
+        record(store.logBytes.map(Double.init), "channels_store_log_bytes", here)
+        record(store.commitAge.map(seconds), "channels_store_commit_age", here)
+        for name in store.names {
+            let dimensions = here + [("name", name.name), ("pattern", name.pattern)]
+            record(Double(name.waiting), "channels_durable_waiting", dimensions)
+            record(Double(name.unsettled), "channels_durable_unsettled", dimensions)
+            record(Double(name.processes), "channels_durable_processes", dimensions)
+            // Unknown, unless there is nothing to do.
+            let age = name.oldestAge ?? (name.waiting + name.unsettled == 0 ? .zero : nil)
+            record(age.map(seconds), "channels_durable_oldest_age", dimensions)
+        }
+    }
+
+    private func record(_ value: Double?, _ label: String, _ dimensions: [(String, String)]) {
+        if let value { Gauge(label: label, dimensions: dimensions, factory: factory).record(value) }
     }
 
     private func handOver() {

@@ -18,11 +18,20 @@ public import ChannelsBridge
 /// A message that the target refuses, because it is too large, its subject is not permitted or no stream
 /// stores it, is reported and kept as a dead letter at the source, and the rest continues. `DeadLetterBox`
 /// puts it back at the source, and it is forwarded again.
+///
+/// ``status`` says what it is doing, ``statistics`` counts, and ``storeStatus()`` has its lag: what its ``name`` has yet
+/// to forward, and how old that is.
 public struct Relay: Sendable {
+    /// What the relay is doing: `running` while both transports are connected, with the reason if its last attempt to
+    /// forward has failed.
+    public let status = StateChannel(BridgeStatus(.created))
+    /// The durable name under which it reads.
+    public let name: String
+
+    private let account = Account()
     private let source: any Transport
     private let target: any Transport
     private let pattern: ChannelPattern
-    private let name: String
     private let deadLetters: String
     private let backoff: Backoff
     private let onFailure: @Sendable (BridgeError) -> Void
@@ -57,6 +66,25 @@ public struct Relay: Sendable {
         (self.backoff, self.onFailure) = (backoff, onFailure)
     }
 
+    private enum Side { case source, target }
+
+    /// Each is guarded by its lock.
+    private final class Account: Sendable {
+        let counters = Locked(BridgeStatistics())
+        /// The sides without a connection.
+        let lost = Locked<Set<Side>>([])
+    }
+
+    /// The counters of the relay: `sent` messages, `retried` and `failed` attempts, `refused` messages that are dead
+    /// letters. The others stay zero.
+    public var statistics: BridgeStatistics { account.counters.withLock { $0 } }
+
+    /// What the source has stored, with the dead letters of the relay; ``name`` has the lag.
+    ///
+    /// - Throws: `BridgeError/Code/notConnected` or `BridgeError/Code/closed` if the relay does not run; the errors of
+    ///   the source.
+    public func storeStatus() async throws -> [StoreStatus] { try await source.storeStatus(deadLetters: deadLetters) }
+
     /// Forwards messages until the task is cancelled.
     ///
     /// - Throws: `BridgeError/Code/unsupported` if a transport has no durable messages; `CancellationError`.
@@ -64,13 +92,16 @@ public struct Relay: Sendable {
         guard source.capabilities.contains(.durable), target.capabilities.contains(.durable) else {
             throw BridgeError(.unsupported, detail: "a relay needs two transports with durable messages")
         }
-        try await retry { try await source.connect(onEvent: report) }
+        status.set(BridgeStatus(.connecting))
+        account.lost.withLock { $0 = [] }
         do {
-            try await retry { try await target.connect(onEvent: report) }
+            try await retry { try await source.connect { report($0, of: .source) } }
+            try await retry { try await target.connect { report($0, of: .target) } }
             try await relay()
         } catch {
             try? await source.close(within: .seconds(5))
             try? await target.close(within: .seconds(5))
+            status.set(BridgeStatus(.ended, reason: error as? BridgeError))
             throw error
         }
     }
@@ -90,6 +121,7 @@ public struct Relay: Sendable {
                 }
             }
         }
+        status.update { if $0.phase == .connecting { $0 = BridgeStatus(.running) } }
         for await _ in bell {
             var left = waiting.withLock { waiting in
                 defer { waiting = [] }
@@ -111,7 +143,10 @@ public struct Relay: Sendable {
         for (index, message) in messages.enumerated() {
             begun += 1
             let onEnd: @Sendable (BridgeError?) -> Void = { error in
-                if error == nil { message.settle?(.acknowledged) }
+                if error == nil {
+                    message.settle?(.acknowledged)
+                    account.counters.withLock { $0.sent += 1 }
+                }
                 ended.yield((index, error))
             }
             do {
@@ -129,7 +164,8 @@ public struct Relay: Sendable {
         let refused = errors.filter { $1.refuses(messages[$0].message) }.sorted { $0.key < $1.key }
         for (index, error) in refused { try await setAside(messages[index], error) }
         let failed = errors.filter { !$1.refuses(messages[$0].message) }.sorted { $0.key < $1.key }
-        if let (_, error) = failed.first { onFailure(error) }
+        account.counters.withLock { $0.retried += failed.count }
+        if let (_, error) = failed.first { fail(error) } else { succeed() }
         return failed.map { messages[$0.key] } + messages[begun...]
     }
 
@@ -146,24 +182,50 @@ public struct Relay: Sendable {
     }
 
     private func setAside(_ message: InboundMessage, _ error: BridgeError) async throws {
+        account.counters.withLock { $0.refused += 1 }
         onFailure(error)
         let subject = "\(deadLetters).\(message.message.subject)"
-        let keep = { try await source.keep(message.message, on: subject, for: name, because: error) }
+        let letter = DeadLetter(message: message.message, error: error, deliveryCount: message.deliveryCount)
+        let keep = { try await source.keep(letter, on: subject, for: name) }
         // A letter that cannot be kept would be redelivered forever.
         do { try await retry(keep) } catch let error as BridgeError { onFailure(error) }
         message.settle?(.terminated)
     }
 
-    @Sendable
-    private func report(_ event: TransportEvent) {
-        if case .failed(let error) = event { onFailure(error) }
+    private func report(_ event: TransportEvent, of side: Side) {
+        switch event {
+        case .failed(let error): onFailure(error)
+        case .disconnected(let reason):
+            account.lost.withLock { _ = $0.insert(side) }
+            status.update { if $0.phase == .running { $0 = BridgeStatus(.reconnecting, reason: reason) } }
+        case .reconnected:
+            let isLost = account.lost.withLock { lost in
+                lost.remove(side)
+                return !lost.isEmpty
+            }
+            if !isLost { status.update { if $0.phase == .reconnecting { $0 = BridgeStatus(.running) } } }
+        case .connected, .closed, .lastValuesLost, .slowConsumer: break
+        }
+    }
+
+    /// An attempt has failed, and is repeated.
+    private func fail(_ error: BridgeError) {
+        account.counters.withLock { $0.failed += 1 }
+        status.update { $0 = BridgeStatus($0.phase, reason: error) }
+        onFailure(error)
+    }
+
+    private func succeed() {
+        // Listeners receive each update.
+        guard status.value.phase == .running, status.value.reason != nil else { return }
+        status.update { if $0.phase == .running { $0 = BridgeStatus(.running) } }
     }
 
     /// - Throws: What concerns the message; `CancellationError`.
     private func retry(_ attempt: () async throws -> Void) async throws {
         for repetition in 1... {
             do { return try await attempt() } catch let error as BridgeError where !error.code.concernsTheMessage {
-                onFailure(error)
+                fail(error)
                 try await ContinuousClock().sleep(atMost: backoff.delay(before: repetition))
             }
         }

@@ -101,5 +101,32 @@ struct FileIdentity: Equatable {
         var found = stat()
         return stat(path, &found) == 0 ? Int(found.st_size) : 0
     }
+
+    /// For how long nothing was written to any of these files; nil if there is none.
+    static func age(_ paths: [String]) -> Duration? {
+        paths.compactMap { path in
+            var found = stat()
+            return stat(path, &found) == 0 ? found.modified : nil
+        }.max().map { .since($0) }
+    }
+}
+
+extension stat {
+    /// When the file was written last, in seconds since 1970.
+    var modified: Double {
+        #if canImport(Darwin)
+        let time = st_mtimespec
+        #else
+        let time = st_mtim
+        #endif
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
+    }
+}
+
+extension Duration {
+    /// The time since then, by the wall clock.
+    static func since(_ secondsSince1970: Double) -> Duration {
+        .seconds(max(Timestamp.now.secondsSince1970 - secondsSince1970, 0))
+    }
 }
 #endif

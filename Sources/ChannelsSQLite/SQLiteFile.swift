@@ -122,6 +122,26 @@ final class SQLiteFile: Sendable {
         } catch { throw BridgeError(error, path: path) }
     }
 
+    /// Reads on a connection of its own, so that nobody who looks for messages waits for a long read.
+    func observe<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        try check()
+        do {
+            var settings = Configuration()
+            settings.label = "swift-channels status"
+            settings.readonly = true
+            settings.busyMode = .timeout(1)
+            let connection = try DatabaseQueue(path: path, configuration: settings)
+            defer { try? connection.close() }
+            return try await connection.read(body)
+        } catch { throw BridgeError(error, path: path) }
+    }
+
+    /// The sizes of the file and of its write-ahead log, and for how long neither was written.
+    var sizes: (file: Int, log: Int, age: Duration?) {
+        let log = location + "-wal"
+        return (FileIdentity.size(location), FileIdentity.size(log), FileIdentity.age([location, log]))
+    }
+
     // MARK: History
 
     /// Thrown where the file has gone back since it was last looked at.

@@ -17,9 +17,9 @@ final class SQLiteMember: Sendable {
         while true {
             let token = String(UInt64.random(in: .min ... .max), radix: 36)
             let path = Self.path(of: token, beside: database)
-            let descriptor = open(path, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0o444)
+            let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o444)
             guard descriptor >= 0 else { throw Self.failure("cannot be created", path) }
-            // It is empty, and every user of the database has to read it, whatever the mask of this process.
+            // Every user of the database has to read it, whatever the mask of this process.
             fchmod(descriptor, 0o444)
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 let error = errno
@@ -30,6 +30,9 @@ final class SQLiteMember: Sendable {
                 throw Self.failure("cannot be locked", path)
             }
             if Self.leads(path, to: descriptor) {
+                // For people: nothing depends on it.
+                let name = Self.name(of: ProcessInfo.processInfo, at: Self.host)
+                _ = name.withCString { write(descriptor, $0, strlen($0)) }
                 (self.token, self.path, self.descriptor) = (token, path, descriptor)
                 return
             }
@@ -42,6 +45,16 @@ final class SQLiteMember: Sendable {
         unlink(path)
         close(descriptor)
     }
+
+    private static func name(of process: ProcessInfo, at host: String) -> String {
+        "\(process.processName)[\(process.processIdentifier)]\n\(host)"
+    }
+
+    private static let host: String = {
+        var name = [CChar](repeating: 0, count: 256)
+        gethostname(&name, name.count - 1)
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }()
 
     /// Whether the others find the file. Otherwise they take this connection for one that has ended.
     var isThere: Bool { Self.leads(path, to: descriptor) }
@@ -91,6 +104,20 @@ final class SQLiteMember: Sendable {
         }
 
         deinit { if descriptor >= 0 { close(descriptor) } }
+
+        /// Which process it is, as far as its file says, and since when.
+        var holder: StoreStatus.Holder {
+            var found = stat()
+            let isKnown = descriptor >= 0 && fstat(descriptor, &found) == 0
+            var bytes = [UInt8](repeating: 0, count: 512)
+            let count = isKnown ? max(pread(descriptor, &bytes, bytes.count, 0), 0) : 0
+            let lines = String(decoding: bytes.prefix(count), as: UTF8.self).split(separator: "\n")
+            let host = lines.dropFirst().first.flatMap { $0 == SQLiteMember.host ? nil : "@\($0)" } ?? ""
+            return StoreStatus.Holder(
+                process: (lines.first.map { "\($0)" } ?? "?") + host,
+                age: isKnown ? .since(found.modified) : .zero
+            )
+        }
 
         /// Whether its process, or its connection, has ended. What cannot be looked at counts as living.
         var hasEnded: Bool {

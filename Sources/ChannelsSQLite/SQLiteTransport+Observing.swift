@@ -1,62 +1,42 @@
 #if SQLite
 package import Channels
-package import ChannelsBridge
+public import ChannelsBridge
 internal import GRDB
 
-/// Queries of the channels tool.
+/// What people ask of a file, with the channels tool or by metrics.
 extension SQLiteTransport {
-    /// The contents of a file.
-    package struct Contents: Sendable {
-        /// A durable name.
-        package struct Name: Sendable {
-            package let name: String
-            package let pattern: String
-            /// How many messages it has not taken.
-            package let waiting: Int
-            /// How many it has taken and not settled.
-            package let unsettled: Int
-            /// How many of those were delivered more than once.
-            package let redelivered: Int
-            /// How many connections use the name.
-            package let holders: Int
-        }
-
+    /// The durable messages of a file.
+    package struct Totals: Sendable {
         package let messages: Int
         package let bytes: Int
-        /// When the newest durable message was stored.
+        /// When the newest was stored.
         package let last: Timestamp?
-        package let names: [Name]
     }
 
-    /// Counts the durable messages, and what each durable name has of them.
+    /// Counts the durable messages.
     ///
-    /// - Complexity: O(*n*) in the number of messages, for each name.
-    package func contents() async throws -> Contents {
-        let file = try session().file
-        return try await file.read { [path = file.location] db in
+    /// - Complexity: O(*n*) in the number of messages.
+    package func totals() async throws -> Totals {
+        try await session().file.observe { db in
             let totals = try Row.fetchOne(
                 db,
                 sql: """
                     SELECT COUNT(*), SUM(LENGTH(headers) + LENGTH(body)), MAX(time) FROM channels_messages WHERE durable
                     """
             )!  // an aggregate has always a row
-            let names = try Row.fetchAll(db, sql: "SELECT * FROM channels_consumers ORDER BY name, pattern").map {
-                try Self.name($0, path, db)
-            }
             let last: Double? = totals[2]
-            return Contents(
+            return Totals(
                 messages: totals[0],
                 bytes: totals[1] ?? 0,
-                last: last.map { Timestamp(secondsSince1970: $0) },
-                names: names
+                last: last.map { Timestamp(secondsSince1970: $0) }
             )
         }
     }
 
     /// The living connections that use a durable name.
-    private static func subscribers(of name: Int64, _ path: String, _ db: Database) throws -> [String] {
+    private static func subscribers(of name: Int64, _ path: String, _ db: Database) throws -> [SQLiteMember.Other] {
         try String.fetchAll(db, sql: "SELECT member FROM channels_subscribers WHERE consumer = ?", arguments: [name])
-            .filter { !SQLiteMember.Other($0, beside: path).hasEnded }
+            .map { SQLiteMember.Other($0, beside: path) }.filter { !$0.hasEnded }
     }
 
     /// Removes a durable name, and no longer keeps its unsettled messages.
@@ -83,32 +63,6 @@ extension SQLiteTransport {
         }
     }
 
-    private static func name(_ row: Row, _ path: String, _ db: Database) throws -> Contents.Name {
-        let pattern = try ChannelPattern(validating: row["pattern"])
-        let subjects = try Row.fetchCursor(
-            db,
-            sql: "SELECT subject, COUNT(*) FROM channels_messages WHERE durable AND number > ? GROUP BY subject",
-            arguments: [row["position"] as Int64]
-        )
-        var waiting = 0
-        while let row = try subjects.next() {
-            if pattern.matches(row[0]) { waiting += row[1] }
-        }
-        let unsettled = try Row.fetchOne(
-            db,
-            sql: "SELECT COUNT(*), SUM(deliveries > 1) FROM channels_unsettled WHERE consumer = ?",
-            arguments: [row["id"] as Int64]
-        )!  // an aggregate has always a row
-        return Contents.Name(
-            name: row["name"],
-            pattern: row["pattern"],
-            waiting: waiting,
-            unsettled: unsettled[0],
-            redelivered: unsettled[1] ?? 0,
-            holders: try subscribers(of: row["id"], path, db).count
-        )
-    }
-
     /// Subscribes to stored and later messages without leaving a trace in the file. Messages need not be
     /// settled. It has to be the first subscription of the connection.
     package func replay(
@@ -117,6 +71,205 @@ extension SQLiteTransport {
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {
         try await session().subscribe(pattern, group: nil, from: start, HandlerQueue(onMessage))
+    }
+}
+
+// MARK: Status
+
+extension SQLiteTransport {
+    /// Reports what the durable names have yet to do, the dead letters, and the size of the file.
+    ///
+    /// - Complexity: O(*n*) in the number of messages that wait, for each name.
+    public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
+        let file = try session().file
+        let found: StoreStatus = try await file.observe { [path = file.location] db in
+            var status = StoreStatus(name: "messages")
+            let rows = try Row.fetchAll(db, sql: "SELECT * FROM channels_consumers ORDER BY name, pattern")
+            status.names = try rows.map { try Self.name($0, path, db) }
+            status.deadLetters = try deadLetters.map { try Self.letterCount("\($0).>", rows, db) }
+            return status
+        }
+        var status = found
+        let sizes = file.sizes
+        (status.fileBytes, status.logBytes, status.commitAge) = (sizes.file, sizes.log, sizes.age)
+        return [status]
+    }
+
+    private static func name(_ row: Row, _ path: String, _ db: Database) throws -> StoreStatus.DurableName {
+        let pattern = try ChannelPattern(validating: row["pattern"])
+        var name = StoreStatus.DurableName(name: row["name"], pattern: row["pattern"])
+        let subjects = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT subject, COUNT(*), MIN(number) FROM channels_messages WHERE durable AND number > ?
+                GROUP BY subject
+                """,
+            arguments: [row["position"] as Int64]
+        )
+        var oldest: Int64?
+        while let row = try subjects.next() {
+            guard pattern.matches(row[0]) else { continue }
+            name.waiting += row[1]
+            oldest = min(oldest ?? .max, row[2])
+        }
+        let unsettled = try Row.fetchOne(
+            db,
+            sql: "SELECT COUNT(*), SUM(deliveries > 1), MIN(number) FROM channels_unsettled WHERE consumer = ?",
+            arguments: [row["id"] as Int64]
+        )!  // an aggregate has always a row
+        (name.unsettled, name.redelivered) = (unsettled[0], unsettled[1] ?? 0)
+        if let first = unsettled[2] as Int64? { oldest = min(oldest ?? .max, first) }
+        let time = try oldest.flatMap {
+            try Double.fetchOne(db, sql: "SELECT time FROM channels_messages WHERE number = ?", arguments: [$0])
+        }
+        name.oldestAge = time.map { .since($0) }
+        let holders = try subscribers(of: row["id"], path, db).map(\.holder)
+        (name.processes, name.holders) = (holders.count, holders)
+        return name
+    }
+
+    /// How many letters are left. Found by their identifiers, which have an index.
+    private static func letterCount(_ pattern: String, _ names: [Row], _ db: Database) throws -> Int {
+        let box = names.first {
+            $0["name"] == DeadLetterBox.durableName && ($0["pattern"] as String).hasBytes(of: pattern)
+        }
+        let (subjects, prefix) = (try ChannelPattern(validating: pattern), DeadLetterHeader.idPrefix)
+        let letters = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT subject FROM channels_messages
+                WHERE identifier >= ? AND identifier < ? AND durable AND
+                    (number > ? OR EXISTS (SELECT 1 FROM channels_unsettled AS unsettled
+                        WHERE consumer = ? AND unsettled.number = channels_messages.number))
+                """,
+            // The character after the hyphen.
+            arguments: [prefix, prefix.dropLast() + ".", box?["position"] as Int64? ?? 0, box?["id"] as Int64? ?? 0]
+        )
+        var count = 0
+        while let row = try letters.next() { if subjects.matches(row[0]) { count += 1 } }
+        return count
+    }
+}
+
+// MARK: Messages one by one
+
+extension SQLiteTransport: MessageStore {
+    package func stored(
+        after number: UInt64,
+        matching pattern: ChannelPattern,
+        atMost limit: Int,
+        settledBy name: String
+    ) async throws -> [StoredMessage] {
+        try await page(after: Int64(clamping: number), matching: pattern, atMost: limit, settledBy: name)
+    }
+
+    /// The next stored messages from there on, also those that are not durable.
+    package func stored(from start: ReplayStart, matching pattern: ChannelPattern) async throws -> [StoredMessage] {
+        let position = try await session().file.observe { try SQLiteSchema.position(of: start, $0) }
+        return try await page(after: position, matching: pattern, atMost: 256, settledBy: nil)
+    }
+
+    private func page(
+        after number: Int64,
+        matching pattern: ChannelPattern,
+        atMost limit: Int,
+        settledBy name: String?
+    ) async throws -> [StoredMessage] {
+        try await session().file.observe { db in
+            let box = try name.flatMap { name in
+                try Row.fetchOne(
+                    db,
+                    sql: "SELECT id, position FROM channels_consumers WHERE name = ? AND pattern = ?",
+                    arguments: [name, pattern.text]
+                )
+            }
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT number, subject, headers, body, time,
+                        EXISTS (SELECT 1 FROM channels_unsettled AS unsettled
+                            WHERE consumer = ? AND unsettled.number = channels_messages.number) AS open
+                    FROM channels_messages WHERE number > ? AND durable >= ? ORDER BY number
+                    """,
+                arguments: [box?["id"] as Int64? ?? 0, number, name != nil]
+            )
+            var (page, bytes) = ([StoredMessage](), 0)
+            while page.count < limit, bytes < 16 << 20, let row = try rows.next() {
+                guard pattern.matches(row["subject"]) else { continue }
+                let message = TransportMessage(row)
+                bytes += message.byteCount
+                let isTaken = (box?["position"] as Int64? ?? 0) >= row["number"] as Int64
+                page.append(
+                    StoredMessage(
+                        number: UInt64(row["number"] as Int64),
+                        message,
+                        storedAt: Timestamp(secondsSince1970: row["time"]),
+                        isSettled: isTaken && !row["open"]
+                    )
+                )
+            }
+            return page
+        }
+    }
+
+    /// Takes the messages before it, which nobody holds then.
+    package func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
+        let number = Int64(clamping: number)
+        try await session().file.write { db in
+            try db.execute(
+                sql: "INSERT INTO channels_consumers (name, pattern, position) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
+                arguments: [name, pattern.text]
+            )
+            let row = try Row.fetchOne(
+                db,
+                sql: "SELECT id, position FROM channels_consumers WHERE name = ? AND pattern = ?",
+                arguments: [name, pattern.text]
+            )!  // it was entered
+            let (id, position) = (row[0] as Int64, row[1] as Int64)
+            if position < number {
+                let rows = try Row.fetchCursor(
+                    db,
+                    sql: "SELECT number, subject FROM channels_messages WHERE durable AND number > ? AND number <= ?",
+                    arguments: [position, number]
+                )
+                let take = try db.makeStatement(
+                    sql: "INSERT INTO channels_unsettled (consumer, number, deliveries, holder) VALUES (?, ?, 0, NULL)"
+                )
+                while let row = try rows.next() {
+                    if pattern.matches(row[1]) { try take.execute(arguments: [id, row[0] as Int64]) }
+                }
+                try db.execute(
+                    sql: "UPDATE channels_consumers SET position = ? WHERE id = ?",
+                    arguments: [number, id]
+                )
+            }
+            try db.execute(
+                sql: "DELETE FROM channels_unsettled WHERE consumer = ? AND number = ? AND holder IS NULL",
+                arguments: [id, number]
+            )
+            guard db.changesCount == 1 else {
+                throw BridgeError(.refused, detail: "another process has put \(number) back, or is about to")
+            }
+        }
+    }
+
+    package func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
+        let number = Int64(clamping: number)
+        try await session().file.write { db in
+            try db.execute(sql: "DELETE FROM channels_messages WHERE number = ?", arguments: [number])
+            try db.execute(sql: "DELETE FROM channels_unsettled WHERE number = ?", arguments: [number])
+        }
+    }
+
+    package func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
+        try await session().file.observe { [path = session().file.location] db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: "SELECT * FROM channels_consumers WHERE name = ? AND pattern = ?",
+                arguments: [name, pattern.text]
+            )
+            return try rows.map { try Self.name($0, path, db) }.reduce(0) { $0 + $1.waiting + $1.unsettled }
+        }
     }
 }
 #endif

@@ -24,7 +24,8 @@ struct ChannelsTool: AsyncParsableCommand {
               channels respond shop.price '4.50'
               channels state shop.total --watch
               channels streams
-              channels putback dead
+              channels dead list
+              channels dead putback --all
               channels forget kitchen --file sales.sqlite
               channels top
               channels tail 'shop.>' --file sales.sqlite
@@ -47,7 +48,7 @@ struct ChannelsTool: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self, PutBack.self, Forget.self, Top.self,
+            Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self, Dead.self, Forget.self, Top.self,
         ]
     )
 }

@@ -74,6 +74,36 @@ struct DurableTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// Its buffer counts as handled: a process that ends has lost it.
+    @Test(arguments: [true, false]) func aSequenceThatAloneHearsADurableRouteIsReportedOnce(isAlone: Bool) async throws
+    {
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true), .incoming(.sold)]
+        )
+        let till = await MiniProcess(
+            "till",
+            InMemoryTransport(broker),
+            [.outgoing(.ordered, durable: true), .outgoing(.sold)]
+        )
+        let orders = kitchen.board[.ordered].messages()
+        let sales = kitchen.board[.sold].messages()
+        let token = isAlone ? nil : kitchen.board[.ordered].listen { _ in }
+        for dish in ["soup", "bread"] { await till.board[.ordered].postAndWait(Order(dish: dish)) }
+        await till.board[.sold].postAndWait(Sale(total: 1))
+        for await order in orders where order.dish == "bread" { break }
+        for await _ in sales { break }
+        // The report comes when the message is settled.
+        while kitchen.bridge.statistics.received < 3 { await Task.yield() }
+        let faults = kitchen.faults.all.map { "\($0)" }
+        #expect(faults.count == (isAlone ? 1 : 0), "\(faults)")
+        #expect(faults.allSatisfy { $0.contains("kitchen.ordered") && $0.contains("channel.listen(self)") })
+        try await till.stop()
+        try await kitchen.stop()
+        withExtendedLifetime(token) {}
+    }
+
     @Test func whatIsPostedWhileAReceiverIsAwayArrivesLater() async throws {
         let before = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
         try await before.stop()

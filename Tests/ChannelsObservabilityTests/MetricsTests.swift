@@ -1,5 +1,6 @@
 #if Observability
 import Channels
+import ChannelsBridge
 import ChannelsObservability
 import ChannelsTesting
 import Dispatch
@@ -133,6 +134,47 @@ struct MetricsTests {
         func destroyCounter(_ handler: any CounterHandler) {}
         func destroyRecorder(_ handler: any RecorderHandler) {}
         func destroyTimer(_ handler: any TimerHandler) {}
+    }
+
+    @Test func whatATransportHasStoredIsReadWhenItIsReported() async throws {
+        var name = StoreStatus.DurableName(name: "kitchen", pattern: "shop.>")
+        (name.waiting, name.unsettled, name.processes, name.oldestAge) = (7, 2, 1, .seconds(90))
+        var status = StoreStatus(name: "messages")
+        (status.deadLetters, status.fileBytes, status.logBytes, status.commitAge) = (
+            3, 4_096, 512, .milliseconds(1_500)
+        )
+        let idle = StoreStatus.DurableName(name: "idle", pattern: ">")
+        var unknown = StoreStatus.DurableName(name: "unknown", pattern: ">")
+        unknown.waiting = 1
+        status.names = [name, idle, unknown]
+        let asked = Recorder<StoreStatus>()
+        let metrics = ChannelMetrics(
+            board,
+            stores: { [status] in
+                asked.record(status)
+                if asked.count > 1 { throw BridgeError(.notConnected) }
+                return [status]
+            },
+            factory: factory
+        )
+        metrics.report()
+        #expect(asked.count == 0)
+        await metrics.reportStores()
+        func gauge(_ label: String, _ name: String? = nil) throws -> Double? {
+            let pattern = name == "kitchen" ? "shop.>" : ">"
+            let dimensions = [("store", "messages")] + (name.map { [("name", $0), ("pattern", pattern)] } ?? [])
+            return try factory.expectRecorder(label, dimensions).lastValue
+        }
+        #expect(try gauge("channels_store_dead_letters") == 3 && gauge("channels_store_file_bytes") == 4_096)
+        #expect(try gauge("channels_store_log_bytes") == 512 && gauge("channels_store_commit_age") == 1.5)
+        #expect(try gauge("channels_durable_waiting", "kitchen") == 7)
+        #expect(try gauge("channels_durable_unsettled", "kitchen") == 2)
+        #expect(try gauge("channels_durable_processes", "kitchen") == 1)
+        #expect(try gauge("channels_durable_oldest_age", "kitchen") == 90)
+        #expect(try gauge("channels_durable_oldest_age", "idle") == 0)
+        #expect(throws: (any Error).self) { try gauge("channels_durable_oldest_age", "unknown") }
+        await metrics.reportStores()
+        #expect(factory.counterTotal(label: "channels_store_failures", dimensions: [("code", "notConnected")]) == 1)
     }
 
     @Test func timersAreMadeOnceForEachChannel() {

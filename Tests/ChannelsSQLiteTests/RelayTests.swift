@@ -44,6 +44,45 @@ struct RelayTests {
         try await receiver.close(within: .patience)
     }
 
+    @Test func aRelayTellsWhatItIsDoingWhatFailedAndItsLag() async throws {
+        let broker = InMemoryBroker()
+        let receiver = InMemoryTransport(broker)
+        try await receiver.connect { _ in }
+        let heard = Recorder<TransportMessage>()
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
+            heard.record(message.message)
+            message.settle?(.acknowledged)
+        }
+        let target = InMemoryTransport(broker)
+        let sender = try await file.connected()
+        let relay = Relay(
+            from: SQLiteTransport(path: file.path),
+            to: target,
+            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(10))
+        )
+        #expect(relay.status.value.phase == .created)
+        let running = Task { try await relay.run() }
+        _ = await relay.status.next { $0.isReady }
+        target.breakConnection()
+        _ = await relay.status.next { $0.phase == .reconnecting }
+        for number in 0..<3 { try await sender.publish(message("\(number)"), durable: true) }
+        while relay.statistics.failed == 0 { await Task.yield() }
+        let status = try #require(try await relay.storeStatus().first)
+        let lag = try #require(status.names.first { $0.name == relay.name })
+        #expect(lag.waiting + lag.unsettled == 3 && lag.oldestAge != nil && lag.processes == 1)
+        #expect(status.deadLetters == 0)
+        target.restoreConnection()
+        await heard.wait(count: 3)
+        _ = await relay.status.next { $0.isReady && $0.reason == nil }
+        #expect(relay.statistics.sent == 3 && relay.statistics.retried > 0 && relay.statistics.refused == 0)
+        running.cancel()
+        _ = await running.result
+        #expect(relay.status.value.phase == .ended)
+        await #expect(throws: BridgeError.self) { try await relay.storeStatus() }
+        try await sender.close(within: .patience)
+        try await receiver.close(within: .patience)
+    }
+
     /// It is put back when the other takes it, and then no durable name there is left out.
     @Test func whatTheOtherRefusesIsALetterAndTheRestGoesOn() async throws {
         let heard = Recorder<TransportMessage>()

@@ -7,6 +7,8 @@ public struct DeliveryReport: Sendable {
     public internal(set) var reached = 0
     /// How many listeners finished. A sequence finishes once the message is in its buffer.
     public internal(set) var completed = 0
+    /// How many of those are sequences, whose readers may not have it yet.
+    package internal(set) var buffered = 0
     /// The listeners that threw.
     public internal(set) var failures: [DeliveryFailure] = []
     /// How many listeners dropped it because their buffer was full, or by their ``Overlapping`` policy.

@@ -50,7 +50,7 @@ public final class Bridge: Sendable {
     }
 
     private let parts: [BridgeRoute.Part]
-    private let record: BridgeRecord
+    let record: BridgeRecord
     /// Guarded by its lock.
     private let life: Locked<Life>
 

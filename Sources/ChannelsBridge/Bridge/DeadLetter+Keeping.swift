@@ -10,6 +10,11 @@ package enum DeadLetterHeader {
     static let reason = "dead-letter-reason"
     /// The identifier of the message; the letter has another one.
     static let id = "dead-letter-id"
+    /// How often the message was delivered before.
+    static let attempts = "dead-letter-attempts"
+
+    /// How the identifier of a letter begins, by which a file finds letters.
+    package static let idPrefix = "dead-letter-"
 }
 
 extension BridgeContext {
@@ -22,7 +27,7 @@ extension BridgeContext {
         // One that cannot be handled is not kept again.
         guard !subject.utf8.starts(with: (prefix + ".").utf8) else { return }
         let keptSubject = "\(prefix).\(configuration.name(ofSubject: subject))"
-        try await transport.keep(letter.message, on: keptSubject, for: durableName, because: letter.error)
+        try await transport.keep(letter, on: keptSubject, for: durableName)
     }
 }
 
@@ -31,24 +36,22 @@ extension Transport {
     ///
     /// A letter has more headers than its message. If that makes it too large for the broker, it is published
     /// without those that only explain it.
-    package func keep(
-        _ message: TransportMessage,
-        on subject: String,
-        for durableName: String,
-        because error: BridgeError
-    ) async throws {
+    package func keep(_ letter: DeadLetter, on subject: String, for durableName: String) async throws {
+        let message = letter.message
         var headers = message.headers
         headers.setValid(message.subject, for: DeadLetterHeader.subject)
         headers.setValid(durableName.percentEncoded, for: DeadLetterHeader.name)
-        headers.setValid(String(error.description.prefix(500)).percentEncoded, for: DeadLetterHeader.reason)
+        headers.setValid(String(letter.error.description.prefix(500)).percentEncoded, for: DeadLetterHeader.reason)
         if let id = headers[TransportHeaders.id] { headers.setValid(id, for: DeadLetterHeader.id) }
-        headers.setValid(randomIdentifier(), for: TransportHeaders.id)
+        headers.setValid("\(letter.deliveryCount)", for: DeadLetterHeader.attempts)
+        headers.setValid(DeadLetterHeader.idPrefix + randomIdentifier(), for: TransportHeaders.id)
         var kept = try TransportMessage(subject: subject, headers: headers, body: message.body)
         do { try await publish(kept, durable: true) } catch let error as BridgeError
             where error.code == .payloadTooLarge
         {
             headers.remove(DeadLetterHeader.reason)
             headers.remove(DeadLetterHeader.id)
+            headers.remove(DeadLetterHeader.attempts)
             kept = TransportMessage(valid: kept.subject, headers: headers, body: message.body)
             try await publish(kept, durable: true)
         }

@@ -1,4 +1,4 @@
-internal import Channels
+package import Channels
 
 /// Republishes the dead letters that a broker keeps because of ``BridgeConfiguration/deadLetters``, once the
 /// cause is fixed.
@@ -7,8 +7,11 @@ internal import Channels
 /// let box = DeadLetterBox("dead")
 /// let count = try await box.putBack(over: transport)
 /// ```
+///
+/// ``letters(over:)``, ``putBack(_:over:)`` and ``drop(_:over:)`` handle letters one by one; the channels tool does so
+/// with `channels dead`.
 public struct DeadLetterBox: Sendable {
-    private let prefix: String
+    let prefix: String
     private let configuration: BridgeConfiguration
 
     /// Under which the box takes letters.
@@ -58,22 +61,34 @@ public struct DeadLetterBox: Sendable {
         guard quiet > .zero else {
             throw BridgeError(.timedOut, subject: prefix, detail: "no letter arrives within \(quiet)")
         }
+        return try await withConnection(transport) { try await putBack(connected: transport, limit, quiet) }
+    }
+
+    func withConnection<Value>(_ transport: any Transport, _ body: () async throws -> Value) async throws -> Value {
         try await transport.connect { _ in }
-        let result: Result<Int, any Error>
-        do { result = .success(try await putBack(connected: transport, limit, quiet)) } catch {
-            result = .failure(error)
-        }
+        let result: Result<Value, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
         // In a task of its own: this one may be cancelled.
         try await Task { try await transport.close(within: .seconds(10)) }.value
         return try result.get()
     }
 
-    private func putBack(connected transport: any Transport, _ limit: Int, _ quiet: Duration) async throws -> Int {
-        let letters = InboundQueue<InboundMessage>(limit: .max, byteLimit: .max)
-        let pattern: ChannelPattern
-        do { pattern = try ChannelPattern(validating: "\(prefix).>") } catch {
-            throw BridgeError(.invalidName, subject: prefix, underlyingError: error)
+    /// The subjects of the letters.
+    package var pattern: ChannelPattern {
+        get throws {
+            do { return try ChannelPattern(validating: "\(prefix).>") } catch {
+                throw BridgeError(.invalidName, subject: prefix, underlyingError: error)
+            }
         }
+    }
+
+    package func putBack(
+        connected transport: any Transport,
+        _ limit: Int = .max,
+        _ quiet: Duration = .seconds(2)
+    ) async throws -> Int {
+        let letters = InboundQueue<InboundMessage>(limit: .max, byteLimit: .max)
+        let pattern = try pattern
         let subscription = TransportSubscription(to: pattern, durableName: Self.durableName)
         try await transport.subscribe(subscription) { letter in
             _ = letters.add(letter, bytes: letter.message.byteCount)
@@ -88,7 +103,7 @@ public struct DeadLetterBox: Sendable {
         {
             try Task.checkCancellation()
             do {
-                try await transport.publish(try message(of: letter), durable: true)
+                try await transport.publish(try message(of: letter.message, letter.sequence), durable: true)
                 letter.settle?(.acknowledged)
                 count += 1
             } catch {
@@ -107,7 +122,7 @@ public struct DeadLetterBox: Sendable {
     ///
     /// A client that may publish letters may write anything into this header. It is trusted only where the
     /// box cannot know the prefix of the subjects, because its own name begins with it.
-    private func subject(of letter: TransportMessage) -> String {
+    func subject(of letter: TransportMessage) -> String {
         let name = String(decoding: letter.subject.utf8.dropFirst(prefix.utf8.count + 1), as: UTF8.self)
         guard configuration.subjectPrefix.isEmpty else { return configuration.subject(of: name) }
         guard let claimed = letter.headers[DeadLetterHeader.subject] else { return name }
@@ -120,8 +135,7 @@ public struct DeadLetterBox: Sendable {
     ///
     /// It is the same each time, so that the stream drops a repeat after this process was ended in between.
     /// Other clients cannot choose it, because it contains the number of the letter in its stream.
-    private func message(of inbound: InboundMessage) throws -> TransportMessage {
-        let letter = inbound.message
+    func message(of letter: TransportMessage, _ sequence: UInt64?) throws -> TransportMessage {
         let subject = subject(of: letter)
         guard subject.utf8.first != UInt8(ascii: "$") else {
             throw BridgeError(.invalidName, subject: subject, detail: "names that begin with $ belong to the broker")
@@ -129,8 +143,9 @@ public struct DeadLetterBox: Sendable {
         var headers = letter.headers
         headers.remove(DeadLetterHeader.subject)
         headers.remove(DeadLetterHeader.reason)
+        headers.remove(DeadLetterHeader.attempts)
         if let id = headers[TransportHeaders.id] {
-            let own = inbound.sequence.map { "letter-\($0)-\(id)" } ?? randomIdentifier()
+            let own = sequence.map { "letter-\($0)-\(id)" } ?? randomIdentifier()
             headers.setValid(own, for: TransportHeaders.id)
         }
         return try TransportMessage(subject: subject, headers: headers, body: letter.body)

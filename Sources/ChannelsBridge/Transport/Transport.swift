@@ -150,6 +150,12 @@ public protocol Transport: Sendable {
     /// - Parameter timeout: How long it may take.
     func drainSubscriptions(within timeout: Duration) async
 
+    /// Reports what is stored, for those who operate it. It is called at intervals: it reads no more than the messages
+    /// that wait. The default throws ``BridgeError/Code/unsupported``.
+    ///
+    /// - Parameter deadLetters: The subject under which dead letters are kept; nil if none are.
+    func storeStatus(deadLetters: String?) async throws -> [StoreStatus]
+
     /// Closes the connection. No handler is called after it has returned. Calling it again does nothing.
     ///
     /// Stops receiving, sends the messages in the buffer, and then releases everything, even if not all could
@@ -162,6 +168,11 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
+    /// Throws ``BridgeError/Code/unsupported``: for transports that store nothing.
+    public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
+        throw BridgeError(.unsupported, detail: "\(Self.self) cannot tell what is stored")
+    }
+
     /// Stores a message as the last value of its subject, whether or not there is one.
     public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
         try await store(message)

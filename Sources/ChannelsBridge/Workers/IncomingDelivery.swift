@@ -19,6 +19,8 @@ struct IncomingDelivery: Sendable {
     /// The durable messages that were delivered, and how often the others could not be handled.
     private var delivered: RecentMessages<UInt64>
     private var failures: RecentMessages<Int>
+    /// Whether it was reported that only sequences hear the route.
+    private var hasWarned = false
 
     /// - Parameter window: How many messages it remembers.
     init(
@@ -91,6 +93,7 @@ struct IncomingDelivery: Sendable {
         let report = try await TraceContext.withCurrent(arrival.envelope.trace) { try await deliverInTime(deliver) }
         let ended = report.completed + report.failures.count + report.dropped + report.discarded
         if ended < report.reached, Task.isCancelled { return context.count(\.unfinished) }
+        if report.buffered > 0, report.buffered == report.reached { warn(arrival.subject) }
         let hasFailed = !report.failures.isEmpty || ended < report.reached
         guard hasFailed || report.dropped > 0 else {
             failures[key] = nil
@@ -109,6 +112,18 @@ struct IncomingDelivery: Sendable {
             throw BridgeError(.tooManyFailures, subject: arrival.subject, detail: detail, underlyingError: cause)
         }
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: max(count, 1))), \.retried)
+    }
+
+    /// Says once that messages are acknowledged before their reader has them. Beside a listener, a sequence may watch.
+    private mutating func warn(_ subject: String) {
+        guard !hasWarned else { return }
+        hasWarned = true
+        let detail = """
+            only a sequence hears this durable route, and what is in its buffer counts as handled: it is lost if the \
+            process ends. Instead of `for await message in channel.messages() { … }` write \
+            `channel.listen(self) { me, message in … }`, whose closure may be async and throw
+            """
+        context.report(BridgeError(.unsupported, subject: subject, detail: detail))
     }
 
     /// Returns a message that cannot be decoded: others come first, and a newer process has its turn.

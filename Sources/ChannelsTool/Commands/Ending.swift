@@ -54,6 +54,11 @@ final class Ending: Sendable {
         if state.withLock({ $0.left == 0 }) { end(nil) }
     }
 
+    /// Ends, if nothing else has.
+    func end() { end(nil) }
+
+    var hasEnded: Bool { state.withLock { $0.end != nil } }
+
     /// Waits for the end, and closes the connection. A signal then ends the process.
     func closing(_ transport: some Transport) async throws {
         let signal = await withCheckedContinuation { continuation in

@@ -17,9 +17,15 @@ struct Streams: AsyncParsableCommand {
               channels streams --json | jq .state.messages
               channels streams messages --file sales.sqlite
 
-            PROCESSES counts those that currently request messages of the name; the
-            server does not say which, and a process without room does not request.
-            --json prints the server's own description of each.
+            DEAD counts the dead letters that were not put back. FILE, LOG and COMMIT are the sizes of a
+            file and of its write-ahead log, and the time since its last commit. OLDEST is
+            the age of the oldest message that a name has not settled, and HELD BY says
+            which processes use the name, and for how long.
+
+            PROCESSES counts those that currently request messages of the name; a server
+            does not say which, and a process without room does not request. It shows
+            OLDEST to users who may read its streams. --json prints the server's own
+            description of each.
 
             A file has one stream, 'messages', and PROCESSES are those that run and use
             the name.
@@ -32,61 +38,81 @@ struct Streams: AsyncParsableCommand {
     @Flag(help: "Print a JSON object for each.")
     var json = false
 
+    @Option(name: .customLong("dead-letters"), help: "The name of the dead letters.")
+    var deadLetters = "dead"
+
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     func run() async {
         await reportingFailures {
+            let deadLetters = try validName(deadLetters)
             if let stream, try validName(stream).contains(".") { throw Failure("\(stream) is not a name of a stream") }
             let transport = try await connection.connect()
             #if SQLite
             if let file = transport as? SQLiteTransport {
-                try show(try await file.contents())
+                let status = try await file.storeStatus(deadLetters: deadLetters)
+                try show(status[0], try await file.totals())
                 return try await file.close(within: .seconds(5))
             }
             #endif
+            // A user who may list one thing only sees that without the rest.
+            let status = json ? [] : (try? await transport.storeStatus(deadLetters: deadLetters)) ?? []
             if let stream {
-                try await list(transport, "CONSUMER.LIST.\(stream)", "consumers", Consumer.columns, Consumer.row)
+                let names = status.first { $0.name == stream }?.names ?? []
+                try await list(transport, "CONSUMER.LIST.\(stream)", "consumers", Consumer.columns) {
+                    (consumer: Consumer) in
+                    consumer.row(names.first { $0.name == consumer.name })
+                }
             } else {
-                try await list(transport, "STREAM.LIST", "streams", Stream.columns, Stream.row)
+                try await list(transport, "STREAM.LIST", "streams", Stream.columns) { (stream: Stream) in
+                    stream.row(status.first { $0.name == stream.config.name })
+                }
             }
             try await transport.close(within: .seconds(5))
         }
     }
 
     #if SQLite
-    private func show(_ contents: SQLiteTransport.Contents) throws {
-        let name = "messages"
-        guard stream == nil || stream == name else {
-            throw Failure("a file has one stream, '\(name)', and no \(stream ?? "")")
+    private func show(_ status: StoreStatus, _ totals: SQLiteTransport.Totals) throws {
+        guard stream == nil || stream == status.name else {
+            throw Failure("a file has one stream, '\(status.name)', and no \(stream ?? "")")
         }
         if stream == nil {
             let stream = Stream(
-                config: .init(name: name, subjects: [">"], retention: "limits", numReplicas: 1),
+                config: .init(name: status.name, subjects: [">"], retention: "limits", numReplicas: 1),
                 state: .init(
-                    messages: contents.messages,
-                    bytes: contents.bytes,
-                    consumerCount: contents.names.count,
-                    lastTs: contents.last?.text
-                )
+                    messages: totals.messages,
+                    bytes: totals.bytes,
+                    consumerCount: status.names.count,
+                    lastTs: totals.last?.text
+                ),
+                deadLetters: status.deadLetters,
+                fileBytes: status.fileBytes,
+                logBytes: status.logBytes,
+                commitSeconds: status.commitAge.map { $0 / .seconds(1) }
             )
-            try show([stream], Stream.columns, Stream.row)
+            try show([stream], Stream.columns) { $0.row(status) }
         } else {
-            let names = contents.names.map { name in
+            let names = status.names.map { name in
                 Consumer(
                     name: name.name,
                     config: .init(filterSubject: name.pattern),
                     numPending: name.waiting,
                     numAckPending: name.unsettled,
                     numRedelivered: name.redelivered,
-                    numWaiting: name.holders
+                    numWaiting: name.processes,
+                    oldestSeconds: name.oldestAge.map { $0 / .seconds(1) },
+                    holders: name.holders?.map { .init(process: $0.process, seconds: $0.age / .seconds(1)) }
                 )
             }
-            try show(names, Consumer.columns, Consumer.row)
+            let rows = zip(names, status.names).map { $0.row($1) }
+            guard json else { return StandardStreams.show(Table.text([Consumer.columns] + rows)) }
+            try show(names, Consumer.columns) { $0.row(nil) }
         }
     }
 
     private func show<Entry: Encodable>(_ entries: [Entry], _ columns: [String], _ row: (Entry) -> [String]) throws {
-        guard json else { return StandardStreams.show(Self.table([columns] + entries.map(row))) }
+        guard json else { return StandardStreams.show(Table.text([columns] + entries.map(row))) }
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
@@ -125,7 +151,7 @@ struct Streams: AsyncParsableCommand {
                 }
             }
         } while offset < page.total ?? 0 && page.limit ?? 0 > 0 && offset % (page.limit ?? 1) == 0
-        if !json { StandardStreams.show(Self.table(rows)) }
+        if !json { StandardStreams.show(Table.text(rows)) }
     }
 
     private func ask(_ transport: any Transport, _ call: String, offset: Int) async throws -> [UInt8] {
@@ -143,16 +169,6 @@ struct Streams: AsyncParsableCommand {
         do { return try decoder.decode(type, from: Data(bytes)) } catch {
             throw Failure("the server's answer cannot be read: \(error)")
         }
-    }
-
-    /// Columns as wide as their widest text.
-    private static func table(_ rows: [[String]]) -> String {
-        let rows = rows.map { $0.map(\.escaped) }
-        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-            return cells.joined(separator: "  ").trimmingCharacters(in: .whitespaces)
-        }.joined(separator: "\n")
     }
 
     private struct Page: Decodable {
@@ -180,15 +196,24 @@ struct Streams: AsyncParsableCommand {
         }
         var config: Configuration
         var state: State
+        // Of a file.
+        var deadLetters: Int?
+        var fileBytes: Int?
+        var logBytes: Int?
+        var commitSeconds: Double?
 
-        static let columns = ["STREAM", "SUBJECTS", "MESSAGES", "BYTES", "NAMES", "RETENTION", "REPLICAS", "LAST"]
+        static let columns = [
+            "STREAM", "SUBJECTS", "MESSAGES", "BYTES", "NAMES", "RETENTION", "REPLICAS", "LAST", "DEAD", "FILE", "LOG",
+            "COMMIT",
+        ]
 
-        static func row(_ stream: Stream) -> [String] {
-            let (config, state) = (stream.config, stream.state)
-            return [
+        func row(_ status: StoreStatus?) -> [String] {
+            [
                 config.name, config.subjects?.joined(separator: ",") ?? "-", "\(state.messages)", "\(state.bytes)",
                 "\(state.consumerCount ?? 0)", config.retention ?? "-", "\(config.numReplicas ?? 1)",
                 state.messages > 0 ? state.lastTs.map { String($0.prefix(19)) + "Z" } ?? "-" : "-",
+                status?.deadLetters.map { "\($0)" } ?? "-", status?.fileBytes.map { "\($0)" } ?? "-",
+                status?.logBytes.map { "\($0)" } ?? "-", Table.age(status?.fileBytes == nil ? nil : status?.commitAge),
             ]
         }
     }
@@ -202,14 +227,25 @@ struct Streams: AsyncParsableCommand {
         var numRedelivered: Int?
         /// Each process asks once at a time.
         var numWaiting: Int?
+        // Of a file.
+        var oldestSeconds: Double?
+        var holders: [Holder]?
 
-        static let columns = ["NAME", "SUBJECT", "WAITING", "UNSETTLED", "REDELIVERED", "PROCESSES"]
+        struct Holder: Codable {
+            var process: String
+            var seconds: Double
+        }
 
-        static func row(_ consumer: Consumer) -> [String] {
-            [
-                consumer.name, consumer.config.filterSubject ?? ">", "\(consumer.numPending ?? 0)",
-                "\(consumer.numAckPending ?? 0)", "\(consumer.numRedelivered ?? 0)",
-                "\(consumer.numWaiting ?? 0)",
+        static let columns = [
+            "NAME", "SUBJECT", "WAITING", "UNSETTLED", "REDELIVERED", "PROCESSES", "OLDEST", "HELD BY",
+        ]
+
+        func row(_ status: StoreStatus.DurableName?) -> [String] {
+            let holders = status?.holders?.map { "\($0.process) \(Table.age($0.age))" }.joined(separator: ", ") ?? ""
+            return [
+                name, config.filterSubject ?? ">", "\(numPending ?? 0)", "\(numAckPending ?? 0)",
+                "\(numRedelivered ?? 0)", "\(numWaiting ?? 0)", Table.age(status?.oldestAge),
+                holders.isEmpty ? "-" : holders,
             ]
         }
     }

@@ -23,10 +23,12 @@ struct Tail: AsyncParsableCommand {
               channels tail shop.sold --pretty --timestamps --headers
               channels tail shop.sold --count 1 --json
               channels tail 'shop.>' --since 2h --json | jq .data.total
+              channels tail 'shop.>' --since all --until-end | wc -l
               channels tail shop.sold --durable audit
               channels tail shop.sold --group workers
 
-            With --since or --durable, it prints stored messages. --durable
+            With --since or --durable, it prints stored messages, and with --until-end
+            ends when none is left. --durable
             takes the messages of that name: a bridge of the same name and pattern
             does not receive those printed here.
 
@@ -64,6 +66,9 @@ struct Tail: AsyncParsableCommand {
     )
     var group: String?
 
+    @Flag(name: .customLong("until-end"), help: "With --since or --durable, stop when all stored messages are printed.")
+    var untilEnd = false
+
     @OptionGroup(title: "Output") var output: OutputOptions
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
@@ -74,6 +79,7 @@ struct Tail: AsyncParsableCommand {
         }
         if durable?.isEmpty == true { throw ValidationError("--durable needs a name") }
         if group?.isEmpty == true { throw ValidationError("--group needs a name") }
+        if untilEnd, since == nil, durable == nil { throw ValidationError("--until-end is for --since or --durable") }
         if group != nil, since != nil || durable != nil {
             throw ValidationError("--group is for messages posted from now on; a --durable name is shared anyway")
         }
@@ -89,7 +95,7 @@ struct Tail: AsyncParsableCommand {
             } else {
                 try await printPosted(valid, transport, ending)
             }
-            StandardStreams.report("listening to \(pattern)")
+            if !untilEnd { StandardStreams.report("listening to \(pattern)") }
             try await ending.closing(transport)
         }
     }
@@ -131,12 +137,14 @@ struct Tail: AsyncParsableCommand {
     private func printStored(_ valid: ChannelPattern, _ transport: any Transport, _ ending: Ending) async throws {
         #if SQLite
         if let since, let file = transport as? SQLiteTransport {
+            if untilEnd { return try await printAll(valid, since.start, file, ending) }
             return try await file.replay(valid, from: since.start) { show($0, ending) }
         }
         #endif
+        let name = durable ?? "tail-\(UUID().uuidString)"
         let subscription = TransportSubscription(
             to: valid,
-            durableName: durable ?? "tail-\(UUID().uuidString)",
+            durableName: name,
             start: since?.start,
             unsettledLimit: 256,
             unsettledByteLimit: 64 << 20
@@ -151,7 +159,34 @@ struct Tail: AsyncParsableCommand {
             }
             inbound.settle?(.acknowledged)
         }
+        guard untilEnd, let store = transport as? any MessageStore else { return }
+        // What others of the name have taken is unsettled until they have handled it.
+        while !ending.hasEnded, try await store.unsettledCount(of: name, on: valid) > 0 {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        ending.end()
     }
+
+    #if SQLite
+    private func printAll(
+        _ valid: ChannelPattern,
+        _ start: ReplayStart,
+        _ file: SQLiteTransport,
+        _ ending: Ending
+    ) async throws {
+        var next = start
+        while !ending.hasEnded {
+            let page = try await file.stored(from: next, matching: valid)
+            for stored in page {
+                var inbound = InboundMessage(stored.message)
+                inbound.storedAt = stored.storedAt
+                guard show(inbound, ending) else { return ending.end() }
+            }
+            guard let last = page.last else { return ending.end() }
+            next = .sequence(last.number + 1)
+        }
+    }
+    #endif
 
     /// Prints a message. The thread of the C client waits for that; messages arriving meanwhile are buffered
     /// or dropped, and counted.

@@ -52,6 +52,21 @@ struct PrintedMessage {
         }
     }
 
+    /// When it was posted, if it says so.
+    var postedTime: String? { envelope.time }
+
+    /// The message as text, if it is, in any case without what could control a terminal.
+    var dataText: String {
+        switch data {
+        case .json(let json): return json.line
+        case .bytes(let bytes):
+            let text = String(validating: bytes, as: UTF8.self)
+            return text.map { $0.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).escaped } }?
+                .joined(separator: "\n") ?? "base64 \(Data(bytes).base64EncodedString())"
+        case .nothing: return ""
+        }
+    }
+
     /// The lines to print.
     func text(_ options: OutputOptions) -> String {
         if options.json {
@@ -78,7 +93,7 @@ struct PrintedMessage {
         }
     }
 
-    private func object(withHeaders: Bool) -> JSONText {
+    func object(withHeaders: Bool) -> JSONText {
         var members: [(String, JSONText)] = []
         func add(_ name: String, _ value: String?) {
             if let value { members.append((name, JSONText(string: value))) }

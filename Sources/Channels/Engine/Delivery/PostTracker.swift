@@ -4,6 +4,8 @@ internal import Synchronization
 final class PostTracker: Sendable {
     enum Outcome {
         case completed, dropped, discarded
+        /// In the buffer of a sequence.
+        case buffered
         case failed(DeliveryFailure)
         /// A queued post, not a listener, has ended.
         case settled
@@ -47,6 +49,8 @@ final class PostTracker: Sendable {
         settle {
             switch outcome {
             case .completed: $0.report.completed += 1
+            case .buffered:
+                ($0.report.completed, $0.report.buffered) = ($0.report.completed + 1, $0.report.buffered + 1)
             case .dropped: $0.report.dropped += 1
             case .discarded: $0.report.discarded += 1
             case .failed(let failure): $0.report.failures.append(failure)

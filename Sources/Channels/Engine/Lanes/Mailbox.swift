@@ -155,7 +155,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     private func settle(_ admission: MailboxState.Admission, _ tracker: PostTracker?, isAwaited: Bool) {
         switch admission {
-        case .waits, .replaces: if !isAwaited { tracker?.count(.completed) }
+        case .waits, .replaces: if !isAwaited { tracker?.count(lane == nil ? .buffered : .completed) }
         case .dropped: if isAwaited { tracker?.finish(.dropped) } else { tracker?.count(.dropped) }
         }
     }

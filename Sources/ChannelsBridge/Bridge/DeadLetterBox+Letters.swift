@@ -1,0 +1,153 @@
+internal import Channels
+
+extension DeadLetterBox {
+    /// A dead letter that a broker keeps.
+    public struct Letter: Sendable {
+        /// Names the letter in its box: its number in the stream.
+        public let id: String
+        /// The message as it was received, with its own subject, headers and identifier.
+        public let message: TransportMessage
+        /// The durable name whose listeners failed.
+        public let durableName: String?
+        /// Why the message could not be delivered.
+        public let reason: String?
+        /// How often the message had been delivered, as the broker counted.
+        public let attempts: Int?
+        /// When the letter was stored, as `2026-01-31T12:34:56.789Z`.
+        public let time: String?
+        /// Whether it has been put back. Over NATS nil for letters behind one that could not be put back; and a letter
+        /// that was put back alone is no longer there.
+        public let isPutBack: Bool?
+
+        fileprivate let number: UInt64
+        fileprivate let kept: TransportMessage
+
+        /// The identifier of the message.
+        public var messageID: String? { message.headers[TransportHeaders.id] }
+    }
+
+    /// Lists the letters, oldest first. Nothing is taken: others may put letters back meanwhile.
+    ///
+    /// - Parameter transport: A transport that is not connected. It is closed at the end.
+    /// - Throws: The transport's errors; ``BridgeError/Code/unsupported`` if it cannot list messages, as the one in
+    ///   memory.
+    /// - Complexity: O(*n*) in the messages stored; over NATS, one request for each letter.
+    public func letters(over transport: any Transport) async throws -> [Letter] {
+        try await withConnection(transport) {
+            var letters: [Letter] = []
+            try await forEachLetter(connected: transport) { letters.append($0) }
+            return letters
+        }
+    }
+
+    /// Puts one letter back, as ``putBack(over:atMost:quiet:)`` does with all. Over NATS, the letter is removed then.
+    ///
+    /// - Parameters:
+    ///   - id: The ``Letter/id`` of the letter, or the identifier of its message.
+    ///   - transport: A transport that is not connected. It is closed at the end.
+    /// - Returns: The letter.
+    /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, several have that message, or it was put back
+    ///   before; the errors of ``putBack(over:atMost:quiet:)``.
+    public func putBack(_ id: String, over transport: any Transport) async throws -> Letter {
+        try await withConnection(transport) {
+            let letter = try await letter(id, connected: transport)
+            try await putBack(letter, connected: transport)
+            return letter
+        }
+    }
+
+    /// Removes one letter: its message is lost.
+    ///
+    /// - Parameters:
+    ///   - id: The ``Letter/id`` of the letter, or the identifier of its message.
+    ///   - transport: A transport that is not connected. It is closed at the end.
+    /// - Returns: The letter.
+    /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, or several have that message.
+    public func drop(_ id: String, over transport: any Transport) async throws -> Letter {
+        try await withConnection(transport) {
+            let letter = try await letter(id, connected: transport)
+            try await drop(letter, connected: transport)
+            return letter
+        }
+    }
+
+    // MARK: Connected
+
+    package func forEachLetter(connected transport: any Transport, _ body: (Letter) throws -> Void) async throws {
+        let (store, pattern) = (try store(transport), try pattern)
+        var last: UInt64 = 0
+        while true {
+            let page = try await store.stored(after: last, matching: pattern, atMost: 256, settledBy: Self.durableName)
+            guard let end = page.last?.number else { return }
+            last = end
+            for stored in page { try body(letter(stored)) }
+        }
+    }
+
+    package func letter(_ id: String, connected transport: any Transport) async throws -> Letter {
+        if let number = UInt64(id), number > 0 {
+            let found = try await store(transport)
+                .stored(after: number - 1, matching: pattern, atMost: 1, settledBy: Self.durableName)
+            if let found = found.first, found.number == number { return letter(found) }
+        }
+        var found: [Letter] = []
+        try await forEachLetter(connected: transport) { letter in
+            if let own = letter.messageID, own.hasBytes(of: id) { found.append(letter) }
+        }
+        let open = found.filter { $0.isPutBack != true }
+        guard let letter = open.first ?? found.last else { throw refusal("there is no letter \(quoted(id))") }
+        guard open.count <= 1 else {
+            throw refusal("letters \(open.map(\.id).joined(separator: ", ")) have the message \(quoted(id))")
+        }
+        return letter
+    }
+
+    package func putBack(_ letter: Letter, connected transport: any Transport) async throws {
+        guard letter.isPutBack != true else { throw refusal("letter \(letter.id) has been put back before") }
+        let store = try store(transport)
+        try await store.publish(try message(of: letter.kept, letter.number), durable: true)
+        try await store.settle(letter.number, of: Self.durableName, on: pattern)
+    }
+
+    package func drop(_ letter: Letter, connected transport: any Transport) async throws {
+        try await store(transport).remove(letter.number, on: pattern)
+    }
+
+    private func store(_ transport: any Transport) throws -> any MessageStore {
+        if let store = transport as? any MessageStore { return store }
+        throw BridgeError(.unsupported, subject: prefix, detail: "\(type(of: transport)) cannot list what it stores")
+    }
+
+    private func refusal(_ detail: String) -> BridgeError { BridgeError(.refused, subject: prefix, detail: detail) }
+
+    private func letter(_ stored: StoredMessage) -> Letter {
+        let kept = stored.message
+        func header(_ name: String) -> String? {
+            kept.headers[name].map { (try? $0.percentDecoded(name, kept.subject)) ?? $0 }
+        }
+        var headers = kept.headers
+        for name in [DeadLetterHeader.subject, DeadLetterHeader.name, DeadLetterHeader.reason] { headers.remove(name) }
+        for name in [DeadLetterHeader.attempts, DeadLetterHeader.id] { headers.remove(name) }
+        if let id = kept.headers[DeadLetterHeader.id] { headers.setValid(id, for: TransportHeaders.id) }
+        return Letter(
+            id: "\(stored.number)",
+            message: TransportMessage(valid: subject(of: kept), headers: headers, body: kept.body),
+            durableName: header(DeadLetterHeader.name),
+            reason: header(DeadLetterHeader.reason),
+            attempts: kept.headers[DeadLetterHeader.attempts].flatMap { Int($0) },
+            time: stored.storedAt?.text,
+            isPutBack: stored.isSettled,
+            number: stored.number,
+            kept: kept
+        )
+    }
+}
+
+extension DeadLetterBox.Letter: CustomStringConvertible {
+    /// One line: the number, the channel, the body, as text if it is text, and why it could not be delivered.
+    public var description: String {
+        let times = attempts.map { ", delivered \(counted($0, "time"))" } ?? ""
+        let name = durableName.map { " for \(quoted($0))" } ?? ""
+        return "letter \(id) on \(message)\(name)\(times): \(reason ?? "no reason is kept")"
+    }
+}

@@ -1,0 +1,252 @@
+#if NATS
+package import Channels
+public import ChannelsBridge
+import Foundation
+
+/// What people ask of a server, with the channels tool or by metrics.
+extension NATSTransport {
+    /// Reports the streams, what the consumers have yet to do, and the dead letters. Needs the permissions
+    /// `$JS.API.STREAM.LIST`, `$JS.API.CONSUMER.LIST.*`, and `$JS.API.STREAM.INFO.*` for dead letters. Ages need
+    /// `$JS.API.STREAM.MSG.GET.*`: without it, and for names with nothing to do, they are nil.
+    public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
+        let jetStream = try open.session.jetStream
+        var all: [StoreStatus] = []
+        do {
+            for stream in try await jetStream.list("STREAM.LIST", \StreamPage.streams) {
+                guard !stream.config.name.hasPrefix("KV_"), !stream.config.name.hasPrefix("OBJ_") else { continue }
+                all.append(try await jetStream.status(of: stream, deadLetters.map { "\($0).>" }))
+            }
+        } catch let refusal as Refusal { throw BridgeError(wrapping: refusal) }
+        return all
+    }
+}
+
+extension NATSTransport: MessageStore {
+    package func stored(
+        after number: UInt64,
+        matching pattern: ChannelPattern,
+        atMost limit: Int,
+        settledBy name: String
+    ) async throws -> [StoredMessage] {
+        let jetStream = try open.session.jetStream
+        let stream = try await jetStream.stream(for: pattern.text)
+        let box = try await jetStream.consumer(name, pattern.text, stream)
+        var page: [StoredMessage] = []
+        var (last, bytes) = (number, 0)
+        while page.count < limit, bytes < 16 << 20,
+            let found = try await jetStream.message(from: last + 1, on: pattern.text, in: stream)
+        {
+            last = found.seq
+            let message = try found.transportMessage()
+            bytes += message.byteCount
+            page.append(
+                StoredMessage(
+                    number: found.seq,
+                    message,
+                    storedAt: found.seconds.map { Timestamp(secondsSince1970: $0) },
+                    isSettled: box.map { $0.hasSettled(found.seq) } ?? false
+                )
+            )
+        }
+        return page
+    }
+
+    /// Removes the message: a server settles what it has delivered, and delivers no more than its limit.
+    package func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
+        try await remove(number, on: pattern)
+    }
+
+    package func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
+        let jetStream = try open.session.jetStream
+        let stream = try await jetStream.stream(for: pattern.text)
+        do {
+            let _: Removed = try await jetStream.call("STREAM.MSG.DELETE.\(stream)", ["seq": number])
+        } catch let refusal as Refusal {
+            throw BridgeError(.refused, subject: pattern.text, refusal.description)
+        }
+    }
+
+    package func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
+        let jetStream = try open.session.jetStream
+        let stream = try await jetStream.stream(for: pattern.text)
+        return try await jetStream.consumer(name, pattern.text, stream)?.unsettledCount ?? 0
+    }
+}
+
+private struct Removed: Decodable { var success: Bool? }
+
+private protocol Page: Decodable {
+    var total: Int? { get }
+    var limit: Int? { get }
+}
+
+private struct StreamPage: Page {
+    struct Stream: Decodable {
+        struct Configuration: Decodable {
+            var name: String
+            var subjects: [String]?
+        }
+        struct State: Decodable {
+            var messages: UInt64?
+            var lastTs: String?
+        }
+        var config: Configuration
+        var state: State?
+    }
+    var total: Int?
+    var limit: Int?
+    var streams: [Stream]?
+}
+
+private struct ConsumerPage: Page {
+    struct Consumer: Decodable {
+        struct Configuration: Decodable {
+            var durableName: String?
+            var filterSubject: String?
+            var inactiveThreshold: Int64?
+        }
+        /// Whether the server deletes it soon, as that of a tool that looks.
+        var isTemporary: Bool { config?.durableName == nil || config?.inactiveThreshold ?? 0 > 0 }
+        var name: String
+        var config: Configuration?
+        var ackFloor: KnownConsumer.Position?
+        var numPending: Int?
+        var numAckPending: Int?
+        var numRedelivered: Int?
+        var numWaiting: Int?
+    }
+    var total: Int?
+    var limit: Int?
+    var consumers: [Consumer]?
+}
+
+private struct SubjectCounts: Decodable {
+    struct State: Decodable { var subjects: [String: Int]? }
+    var state: State?
+}
+
+/// A message as a stream has it.
+private struct KeptMessage: Decodable {
+    struct Answer: Decodable { var message: KeptMessage }
+
+    var subject: String
+    var seq: UInt64
+    var hdrs: Data?
+    var data: Data?
+    var time: String?
+
+    /// When it was stored, in seconds since 1970.
+    var seconds: Double? { time.flatMap { JetStream.seconds($0) } }
+
+    func transportMessage() throws -> TransportMessage {
+        var fields: [NATSMessage.Header] = []
+        for line in String(decoding: hdrs ?? Data(), as: UTF8.self).split(separator: "\r\n").dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+            fields.append(NATSMessage.Header(name: String(line[..<colon]), value: value))
+        }
+        return try TransportMessage(
+            subject: subject,
+            headers: NATSMessage.transportHeaders(fields),
+            body: Array(data ?? Data())
+        )
+    }
+}
+
+extension KnownConsumer {
+    fileprivate var unsettledCount: Int { (numPending ?? 0) + (numAckPending ?? 0) }
+
+    /// Whether it has settled a message; nil for those that it has delivered behind one that is not settled.
+    fileprivate func hasSettled(_ number: UInt64) -> Bool? {
+        if number <= settledUpTo || numAckPending == 0 && number <= delivered?.streamSeq ?? 0 { return true }
+        return number > delivered?.streamSeq ?? 0 ? false : nil
+    }
+}
+
+extension JetStream {
+    /// The first message from a number on; nil if there is none.
+    fileprivate func message(from number: UInt64, on pattern: String, in stream: String) async throws -> KeptMessage? {
+        struct Question: Encodable {
+            var seq: UInt64
+            var nextBySubj: String
+        }
+        do {
+            let question = Question(seq: number, nextBySubj: pattern)
+            let answer: KeptMessage.Answer = try await call("STREAM.MSG.GET.\(stream)", question)
+            return answer.message
+        } catch let refusal as Refusal where refusal.code == 404 {
+            return nil
+        } catch let refusal as Refusal {
+            throw BridgeError(.refused, subject: pattern, refusal.description)
+        }
+    }
+
+    /// The consumer of a durable name; nil if there is none.
+    fileprivate func consumer(_ name: String, _ pattern: String, _ stream: String) async throws -> KnownConsumer? {
+        let consumer = ConsumerRequest.consumerName(name, pattern)
+        do { return try await call("CONSUMER.INFO.\(stream).\(consumer)", [String: String]()) } catch let refusal
+            as Refusal where refusal.reason == .notFound
+        {
+            return nil
+        }
+    }
+
+    /// Asks for a list, which comes in pages.
+    fileprivate func list<Part: Page, Entry>(_ call: String, _ entries: KeyPath<Part, [Entry]?>) async throws -> [Entry]
+    {
+        var all: [Entry] = []
+        while true {
+            let page: Part = try await self.call(call, ["offset": all.count])
+            let found = page[keyPath: entries] ?? []
+            all += found
+            if found.isEmpty || all.count >= page.total ?? 0 { return all }
+        }
+    }
+
+    fileprivate func status(of stream: StreamPage.Stream, _ deadLetters: String?) async throws -> StoreStatus {
+        let name = stream.config.name
+        var status = StoreStatus(name: name)
+        status.commitAge = stream.state?.messages ?? 0 > 0 ? Self.age(stream.state?.lastTs) : nil
+        let consumers = try await list("CONSUMER.LIST.\(name)", \ConsumerPage.consumers)
+        for consumer in consumers where !consumer.isTemporary {
+            var one = StoreStatus.DurableName(name: consumer.name, pattern: consumer.config?.filterSubject ?? ">")
+            (one.waiting, one.unsettled) = (consumer.numPending ?? 0, consumer.numAckPending ?? 0)
+            (one.redelivered, one.processes) = (consumer.numRedelivered ?? 0, consumer.numWaiting ?? 0)
+            if one.waiting + one.unsettled > 0 {
+                let first = (consumer.ackFloor?.streamSeq ?? 0) + 1
+                one.oldestAge = Self.age(try? await message(from: first, on: one.pattern, in: name)?.time)
+            }
+            status.names.append(one)
+        }
+        if let deadLetters, holds(deadLetters, stream) {
+            let box = ConsumerRequest.consumerName(DeadLetterBox.durableName, deadLetters)
+            if let box = consumers.first(where: { $0.name == box }) {
+                status.deadLetters = (box.numPending ?? 0) + (box.numAckPending ?? 0)
+            } else {
+                let found: SubjectCounts = try await call("STREAM.INFO.\(name)", ["subjects_filter": deadLetters])
+                status.deadLetters = found.state?.subjects?.values.reduce(0, +) ?? 0
+            }
+        }
+        return status
+    }
+
+    private func holds(_ deadLetters: String, _ stream: StreamPage.Stream) -> Bool {
+        // The letters of any name.
+        let subject = deadLetters.dropLast() + "letter"
+        return (stream.config.subjects ?? []).contains {
+            $0.hasBytes(of: deadLetters) || (try? ChannelPattern(validating: $0))?.matches(String(subject)) == true
+        }
+    }
+
+    /// `2026-01-31T12:34:56.123456789Z`, in seconds since 1970.
+    fileprivate static func seconds(_ time: String) -> Double? {
+        let fraction = time.dropFirst(19).drop { $0 == "." }.prefix { $0.isNumber }
+        guard let whole = try? Date(time.prefix(19) + "Z", strategy: .iso8601) else { return nil }
+        return whole.timeIntervalSince1970 + (Double("0.\(fraction)") ?? 0)
+    }
+
+    private static func age(_ time: String?) -> Duration? {
+        time.flatMap { seconds($0) }.map { .seconds(max(Timestamp.now.secondsSince1970 - $0, 0)) }
+    }
+}
+#endif

@@ -1,0 +1,179 @@
+#if NATS || SQLite
+import ArgumentParser
+import ChannelsBridge
+
+struct Dead: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists, shows, puts back and drops dead letters.",
+        discussion: """
+            Bridges keep the durable messages that their listeners could not handle
+            under the name that BridgeConfiguration.deadLetters says; a relay keeps
+            what its broker refuses under 'dead'. An ID is the number of the letter,
+            or the identifier of its message.
+
+            EXAMPLES
+              channels dead list
+              channels dead show 17
+              channels dead putback 17 18
+              channels dead putback --all
+              channels dead drop 17 --name staging.dead
+
+            A letter is put back once, on the channel it came from, for the durable
+            name that had failed. A server removes a letter that is put back by its
+            ID, and cannot tell of those behind one that could not be put back
+            whether they were: PUT BACK is '?' then.
+            """,
+        subcommands: [List.self, Show.self, PutBack.self, Drop.self]
+    )
+
+    /// Where the letters are.
+    struct Box: ParsableArguments {
+        @Option(help: "The name of the dead letters.")
+        var name = "dead"
+
+        @OptionGroup(title: "Connection") var connection: ConnectionOptions
+
+        /// Connects for as long as a body runs.
+        func opened(_ body: (DeadLetterBox, any Transport) async throws -> Void) async {
+            await reportingFailures {
+                let box = DeadLetterBox(try validName(name))
+                let transport = try await connection.connect()
+                do { try await body(box, transport) } catch {
+                    try? await transport.close(within: .seconds(1))
+                    throw error
+                }
+                try await transport.close(within: .seconds(5))
+            }
+        }
+
+        /// Finds all letters first: nothing is done if one is unknown.
+        func handle(
+            _ ids: [String],
+            _ body: (DeadLetterBox.Letter, DeadLetterBox, any Transport) async throws -> Void
+        ) async {
+            await opened { box, transport in
+                var letters: [DeadLetterBox.Letter] = []
+                for id in ids { letters.append(try await box.letter(id, connected: transport)) }
+                for letter in letters { try await body(letter, box, transport) }
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the dead letters, oldest first.")
+
+        @Flag(help: "Print a JSON object for each, with the message.")
+        var json = false
+
+        @Flag(help: "Leave out those that were put back.")
+        var waiting = false
+
+        @OptionGroup var box: Box
+
+        func run() async {
+            await box.opened { box, transport in
+                var rows = [["ID", "TIME", "CHANNEL", "FOR", "ATTEMPTS", "PUT BACK", "REASON"]]
+                try await box.forEachLetter(connected: transport) { letter in
+                    if waiting, letter.isPutBack == true { return }
+                    if json {
+                        StandardStreams.show(PrintedLetter(letter).object.line)
+                    } else {
+                        rows.append(PrintedLetter(letter).row)
+                    }
+                }
+                if !json { StandardStreams.show(Table.text(rows)) }
+            }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Shows dead letters, each with its message.",
+            discussion: "What is text is shown as text, what is not as base64."
+        )
+
+        @Argument(help: "The letters.")
+        var id: [String]
+
+        @Flag(help: "Print a JSON object for each.")
+        var json = false
+
+        @OptionGroup var box: Box
+
+        func run() async {
+            await box.handle(id) { letter, _, _ in
+                let printed = PrintedLetter(letter)
+                StandardStreams.show(json ? printed.object.line : printed.text)
+            }
+        }
+    }
+
+    struct PutBack: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "putback",
+            abstract: "Puts dead letters back, for the listeners that had failed.",
+            discussion: """
+                Prints the ID, the channel and the durable name of each. With --all, prints
+                how many were put back, and on standard error how many are left, if any
+                are. One that cannot be put back stays, and the tool fails when it has put
+                back the others.
+                """
+        )
+
+        @Argument(help: "The letters.")
+        var id: [String] = []
+
+        @Flag(help: "Put all letters back that are left.")
+        var all = false
+
+        @Option(help: ArgumentHelp("With --all, put back this many letters at most.", valueName: "n"))
+        var count: Int?
+
+        @OptionGroup var box: Box
+
+        func validate() throws {
+            if all == !id.isEmpty { throw ValidationError("give either letters or --all") }
+            if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+            if count != nil, !all { throw ValidationError("--count is for --all") }
+        }
+
+        func run() async {
+            guard all else {
+                return await box.handle(id) { letter, box, transport in
+                    try await box.putBack(letter, connected: transport)
+                    let name = letter.durableName.map { " for \($0)" } ?? ""
+                    StandardStreams.show("put \(letter.id) back on \(letter.message.subject)\(name)".escaped)
+                }
+            }
+            await box.opened { box, transport in
+                StandardStreams.show("\(try await box.putBack(connected: transport, count ?? .max))")
+            }
+            // Connected again: everything is settled by now.
+            await box.opened { box, transport in
+                guard let store = transport as? any MessageStore else { return }
+                let left = try await store.unsettledCount(of: DeadLetterBox.durableName, on: box.pattern)
+                if left > 0 { StandardStreams.report("\(left) \(left == 1 ? "letter is" : "letters are") left") }
+            }
+        }
+    }
+
+    struct Drop: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Removes dead letters: their messages are lost.",
+            discussion: "Prints the ID and the channel of each."
+        )
+
+        @Argument(help: "The letters.")
+        var id: [String]
+
+        @OptionGroup var box: Box
+
+        func run() async {
+            await box.handle(id) { letter, box, transport in
+                try await box.drop(letter, connected: transport)
+                StandardStreams.show("dropped \(letter.id) of \(letter.message.subject)".escaped)
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,61 @@
+#if NATS || SQLite
+import ChannelsBridge
+import Foundation
+
+/// A dead letter as people and programs read it.
+struct PrintedLetter {
+    private let letter: DeadLetterBox.Letter
+
+    init(_ letter: DeadLetterBox.Letter) {
+        self.letter = letter
+    }
+
+    private var message: PrintedMessage {
+        PrintedMessage(channel: letter.message.subject, letter.message.headers, letter.message.body)
+    }
+
+    private var isPutBack: String { letter.isPutBack.map { $0 ? "yes" : "no" } ?? "?" }
+
+    /// Of a table, in which a long reason is truncated.
+    var row: [String] {
+        let reason = letter.reason ?? "-"
+        return [
+            letter.id, letter.time.map { String($0.prefix(19)) + "Z" } ?? "-", letter.message.subject,
+            letter.durableName ?? "-", letter.attempts.map { "\($0)" } ?? "-", isPutBack,
+            reason.count > 100 ? reason.prefix(99) + "…" : reason,
+        ]
+    }
+
+    /// Several lines, the last with the message.
+    var text: String {
+        let message = message
+        let lines = [
+            ("letter", letter.id), ("channel", letter.message.subject), ("for", letter.durableName),
+            ("reason", letter.reason), ("attempts", letter.attempts.map { "\($0)" }), ("kept", letter.time),
+            ("posted", message.postedTime), ("message", letter.messageID), ("put back", isPutBack),
+        ]
+        let shown = lines.compactMap { name, value in value.map { Self.line(name, $0.escaped) } }
+        return (shown + [Self.line("body", message.dataText)]).joined(separator: "\n")
+    }
+
+    private static func line(_ name: String, _ value: String) -> String {
+        let indent = String(repeating: " ", count: 10)
+        return name + indent.dropFirst(name.count) + value.replacing("\n", with: "\n" + indent)
+    }
+
+    var object: JSONText {
+        var members: [(String, JSONText)] = []
+        func add(_ name: String, _ value: (some Encodable)?) {
+            if let value { members.append((name, JSONText(encoding: value))) }
+        }
+        add("letter", letter.id)
+        add("for", letter.durableName)
+        add("reason", letter.reason)
+        add("attempts", letter.attempts)
+        add("kept", letter.time)
+        add("put_back", letter.isPutBack)
+        members.append(("message", message.object(withHeaders: true)))
+        return JSONText(members: members)
+    }
+}
+#endif

@@ -1,0 +1,148 @@
+#if SQLite
+import Channels
+import ChannelsBridge
+@testable import ChannelsSQLite
+import ChannelsTesting
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+/// Dead letters one by one, and what an operator sees of a file.
+@Suite(.hangLimit)
+struct LetterTests {
+    private let file = TemporaryFile()
+    private let box = DeadLetterBox("dead")
+
+    private func over() -> SQLiteTransport { SQLiteTransport(path: file.path) }
+
+    /// Keeps letters of messages `m1`, `m2` and so on.
+    private func keep(_ count: Int, for name: String = "kitchen") async throws {
+        let transport = try await file.connected()
+        for number in 1...count {
+            let error = BridgeError(.tooManyFailures, subject: "shop.sold", detail: "it's 100 % wrong")
+            let letter = DeadLetter(
+                message: try message("\(number)", id: "m\(number)"),
+                error: error,
+                deliveryCount: number
+            )
+            try await transport.keep(letter, on: "dead.shop.sold", for: name)
+        }
+        try await transport.close(within: .patience)
+    }
+
+    @Test func aLetterTellsItsMessageAndWhyItWasKept() async throws {
+        try await keep(2)
+        let letters = try await box.letters(over: over())
+        #expect(letters.map(\.id) == ["1", "2"] && letters.map(\.attempts) == [1, 2])
+        let letter = try #require(letters.first)
+        #expect(letter.message == (try message("1", id: "m1")))
+        #expect(letter.durableName == "kitchen" && letter.messageID == "m1" && letter.isPutBack == false)
+        #expect(letter.reason == "tooManyFailures on 'shop.sold', it's 100 % wrong")
+        #expect(letter.time?.hasSuffix("Z") == true)
+        #expect(
+            "\(letter)" == """
+                letter 1 on 'shop.sold', 1 header, 1 byte: 1 for 'kitchen', delivered 1 time: \
+                tooManyFailures on 'shop.sold', it's 100 % wrong
+                """
+        )
+    }
+
+    @Test func aLetterIsPutBackAloneAndOnceAndTheOthersAreLeft() async throws {
+        try await keep(4)
+        let transport = try await file.connected()
+        let heard = try await hear("kitchen", on: transport)
+        #expect(try await box.putBack("3", over: over()).message.subject == "shop.sold")
+        #expect(try await box.putBack("m1", over: over()).id == "1")
+        #expect(await heard.wait(count: 2) == ["3", "1"])
+        #expect(try await box.letters(over: over()).map(\.isPutBack) == [true, false, true, false])
+        for id in ["3", "m3"] {
+            let error = await #expect(throws: BridgeError.self) { try await box.putBack(id, over: over()) }
+            #expect(error?.code == .refused && "\(error!)".contains("has been put back before"))
+        }
+        #expect(try await box.putBack(over: over(), atMost: 2, quiet: .patience) == 2)
+        #expect(await heard.wait(count: 4) == ["3", "1", "2", "4"])
+        #expect(try await box.letters(over: over()).allSatisfy { $0.isPutBack == true })
+        try await transport.close(within: .patience)
+    }
+
+    @Test func aDroppedLetterIsGone() async throws {
+        try await keep(2)
+        #expect(try await box.drop("m1", over: over()).id == "1")
+        #expect(try await box.letters(over: over()).map(\.id) == ["2"])
+        let error = await #expect(throws: BridgeError.self) { try await box.drop("1", over: over()) }
+        #expect(error?.code == .refused && "\(error!)".contains("there is no letter '1'"))
+        #expect(try await box.putBack(over: over(), atMost: 1, quiet: .patience) == 1)
+    }
+
+    @Test func anIdentifierThatSeveralLettersHaveIsRefusedWithTheirNumbers() async throws {
+        try await keep(1)
+        try await keep(1, for: "bar")
+        let error = await #expect(throws: BridgeError.self) { try await box.putBack("m1", over: over()) }
+        #expect(error?.code == .refused && "\(error!)".contains("letters 1, 2 have the message 'm1'"))
+        #expect(try await box.putBack("2", over: over()).durableName == "bar")
+        #expect(try await box.putBack("m1", over: over()).durableName == "kitchen")
+    }
+
+    @Test func aTransportThatListsNothingSaysSo() async throws {
+        let error = await #expect(throws: BridgeError.self) {
+            try await box.letters(over: InMemoryTransport(InMemoryBroker()))
+        }
+        #expect(error?.code == .unsupported)
+    }
+
+    // MARK: Status
+
+    @Test func theStatusOfAFileTellsWhatIsLeftAndWhoHoldsAName() async throws {
+        try await keep(3)
+        _ = try await box.putBack("2", over: over())
+        let transport = try await file.connected()
+        let release = Recorder<InboundMessage>()
+        let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 1)
+        try await transport.subscribe(subscription) { release.record($0) }
+        for text in ["a", "b"] { try await transport.publish(message(text), durable: true) }
+        await release.wait(count: 1)
+        let database = try file.foreignDatabase()
+        // Not the newest, by which a connection knows its file.
+        let age = "UPDATE channels_messages SET time = time - 3600 WHERE number < 6"
+        try await database.write { try $0.execute(sql: age) }
+
+        let status = try #require(try await transport.storeStatus(deadLetters: "dead").first)
+        #expect(status.name == "messages" && status.deadLetters == 2)
+        #expect(status.fileBytes ?? 0 > 0 && status.logBytes ?? 0 > 0)
+        #expect(try #require(status.commitAge) < .patience)
+        let kitchen = try #require(status.names.first { $0.name == "kitchen" })
+        #expect(kitchen.pattern == "shop.>" && kitchen.waiting == 2 && kitchen.unsettled == 1)
+        #expect(try #require(kitchen.oldestAge) > .seconds(3_500))
+        let process = ProcessInfo.processInfo
+        #expect(kitchen.processes == 1)
+        #expect(kitchen.holders?.map(\.process) == ["\(process.processName)[\(process.processIdentifier)]"])
+        #expect(try #require(kitchen.holders?.first).age < .patience)
+        let dead = try #require(status.names.first { $0.name == "dead-letters" })
+        #expect(dead.processes == 0 && dead.holders?.isEmpty == true && dead.waiting + dead.unsettled == 2)
+        #expect(try await transport.storeStatus(deadLetters: "other").first?.deadLetters == 0)
+        #expect(try await transport.storeStatus(deadLetters: nil).first?.deadLetters == nil)
+        try await transport.close(within: .patience)
+        withExtendedLifetime(release) {}
+    }
+
+    @Test func aBridgeThatRunsTellsWhatItsTransportHasStored() async throws {
+        try await keep(1)
+        let bridge = Bridge(
+            "kitchen",
+            switchboard: Switchboard(),
+            transport: over(),
+            routes: [.incoming(.sold, durable: true)],
+            configuration: BridgeConfiguration(deadLetters: "dead")
+        )
+        let error = await #expect(throws: BridgeError.self) { try await bridge.storeStatus() }
+        #expect(error?.code == .notConnected)
+        let running = Task { try await bridge.run() }
+        try await bridge.waitUntilReady()
+        let status = try await bridge.storeStatus()
+        #expect(status.map(\.deadLetters) == [1] && status.flatMap(\.names).map(\.name) == ["kitchen"])
+        running.cancel()
+        try await running.value
+    }
+}
+#endif
