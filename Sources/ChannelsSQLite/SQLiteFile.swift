@@ -104,7 +104,10 @@ final class SQLiteFile: Sendable {
             return try reader.unsafeRead { db in
                 try Int.fetchOne(db.cachedStatement(sql: "PRAGMA data_version")) ?? 0
             }
-        } catch { throw BridgeError(error, path: path) }
+        } catch {
+            // Whoever polls may come just after it is closed.
+            throw state.withLock { $0.isClosed } ? BridgeError(.closed) : BridgeError(error, path: path)
+        }
     }
 
     func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
