@@ -6,8 +6,8 @@ import Foundation
 /// What people ask of a server, with the channels tool or by metrics.
 extension NATSTransport {
     /// Reports the streams, what the consumers have yet to do, and the dead letters. Needs the permissions
-    /// `$JS.API.STREAM.LIST`, `$JS.API.CONSUMER.LIST.*`, and `$JS.API.STREAM.INFO.*` for dead letters. Ages need
-    /// `$JS.API.STREAM.MSG.GET.*`: without it, and for names with nothing to do, they are nil.
+    /// `$JS.API.STREAM.LIST` and `$JS.API.CONSUMER.LIST.*`. Without `$JS.API.STREAM.INFO.*`, dead letters may be nil, and
+    /// ages are without `$JS.API.STREAM.MSG.GET.*`.
     public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
         let jetStream = try open.session.jetStream
         var all: [StoreStatus] = []
@@ -223,8 +223,9 @@ extension JetStream {
             if let box = consumers.first(where: { $0.name == box }) {
                 status.deadLetters = (box.numPending ?? 0) + (box.numAckPending ?? 0)
             } else {
-                let found: SubjectCounts = try await call("STREAM.INFO.\(name)", ["subjects_filter": deadLetters])
-                status.deadLetters = found.state?.subjects?.values.reduce(0, +) ?? 0
+                // A user may be permitted less.
+                let found: SubjectCounts? = try? await call("STREAM.INFO.\(name)", ["subjects_filter": deadLetters])
+                status.deadLetters = found.map { $0.state?.subjects?.values.reduce(0, +) ?? 0 }
             }
         }
         return status

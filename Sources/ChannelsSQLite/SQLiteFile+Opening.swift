@@ -14,7 +14,8 @@ extension SQLiteFile {
         let path = configuration.path
         var settings = Configuration()
         settings.label = "swift-channels"
-        settings.journalMode = .wal
+        // Setting it writes. Who only looks takes the file as it is, and waits for nobody who has locked it.
+        settings.journalMode = configuration.isObserver ? .default : .wal
         // SQLite's own timeout looks again after up to 100 ms, while those that write all the time take the lock at
         // once.
         let mostLooks = configuration.busyTimeout / .milliseconds(2)
@@ -41,11 +42,17 @@ extension SQLiteFile {
             }
             let writer = try await openWriter(path, settings, until: .now + configuration.busyTimeout.asLimit)
             try await writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_size_limit = \(logLimit)") }
-            let mark = try await writer.write { db in
-                try SQLiteSchema.prepare(db)
-                return try SQLiteMark(db)
-            }
+            let mark =
+                if configuration.isObserver {
+                    try await writer.read { try SQLiteMark($0) }
+                } else {
+                    try await writer.write { db in
+                        try SQLiteSchema.prepare(db)
+                        return try SQLiteMark(db)
+                    }
+                }
             let reader = try DatabaseQueue(path: path, configuration: reading)
+            patience.looks.store(0, ordering: .relaxed)
             return SQLiteFile(configuration, reader, writer, patience, mark, onEvent: onEvent)
         } catch {
             throw BridgeError(error, path: path)

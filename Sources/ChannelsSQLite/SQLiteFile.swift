@@ -104,7 +104,10 @@ final class SQLiteFile: Sendable {
             return try reader.unsafeRead { db in
                 try Int.fetchOne(db.cachedStatement(sql: "PRAGMA data_version")) ?? 0
             }
-        } catch { throw BridgeError(error, path: path) }
+        } catch {
+            // Whoever polls may come just after it is closed.
+            throw state.withLock { $0.isClosed } ? BridgeError(.closed) : BridgeError(error, path: path)
+        }
     }
 
     func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
@@ -418,11 +421,15 @@ final class SQLiteFile: Sendable {
 
     // MARK: Closing
 
-    /// Makes the queued changes, and closes the file. The connection that writes is the last: if there is no
+    /// Makes the queued changes and a last one, if there are any, and closes the file. The connection that writes is the last: if there is no
     /// other one, it brings the write-ahead log into the file.
-    func close(last change: @escaping @Sendable (Database) throws -> Void) async -> BridgeError? {
-        let error: BridgeError? = await withCheckedContinuation { continuation in
-            enqueue(Write(kind: .last, change: change) { continuation.resume(returning: $0) })
+    func close(last change: (@Sendable (Database) throws -> Void)?) async -> BridgeError? {
+        let isIdle = state.withLock { $0.waiting.isEmpty && !$0.isWriting }
+        var error: BridgeError?
+        if change != nil || !isIdle {
+            error = await withCheckedContinuation { continuation in
+                enqueue(Write(kind: .last, change: change ?? { _ in }) { continuation.resume(returning: $0) })
+            }
         }
         state.withLock { $0.isClosed = true }
         // SQLite would remove the write-ahead log of the file that is there now.

@@ -401,7 +401,9 @@ final class SQLiteSession: Sendable {
             await reading.withLock { $0 }?.value
             // Its unsettled messages go to another member at once.
             let holder = holder
-            let error = await file.close { try Self.remove(holder, $0) }
+            let leave: @Sendable (Database) throws -> Void = { try Self.remove(holder, $0) }
+            let isGuest = configuration.isObserver && holder.isEmpty
+            let error = await file.close(last: isGuest ? nil : leave)
             withExtendedLifetime(member.withLock { $0.take() }) {}
             closed.finish(.success(error))
         }

@@ -84,6 +84,20 @@ struct LetterTests {
         #expect(try await box.putBack("m1", over: over()).durableName == "kitchen")
     }
 
+    @Test func aToolLooksWhileAnotherProgramHasLockedTheFile() async throws {
+        try await keep(1)
+        let database = try file.foreignDatabase()
+        try await database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        var configuration = SQLiteConfiguration(path: file.path, busyTimeout: .patience)
+        configuration.isObserver = true
+        let transport = try await file.connected(configuration)
+        #expect(try await box.letter("m1", connected: transport).id == "1")
+        #expect(try await transport.storeStatus(deadLetters: "dead").first?.deadLetters == 1)
+        #expect(try await transport.totals().messages == 1)
+        try await transport.close(within: .patience)
+        try await database.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+    }
+
     @Test func aTransportThatListsNothingSaysSo() async throws {
         let error = await #expect(throws: BridgeError.self) {
             try await box.letters(over: InMemoryTransport(InMemoryBroker()))

@@ -55,6 +55,8 @@ struct Streams: AsyncParsableCommand {
                 return try await file.close(within: .seconds(5))
             }
             #endif
+            // Says at once if there are no streams.
+            _ = try await ask(transport, stream.map { "CONSUMER.LIST.\($0)" } ?? "STREAM.LIST", offset: 0)
             // A user who may list one thing only sees that without the rest.
             let status = json ? [] : (try? await transport.storeStatus(deadLetters: deadLetters)) ?? []
             if let stream {
