@@ -70,7 +70,7 @@ public final class LocalChannel<Message>: LocalListenable {
     public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         // Keeps the list alive until the post has ended.
         defer { withExtendedLifetime(self) {} }
-        return MessageAddress.lending(message) { list.post($0, Post(from: sender, echo: echo)) }
+        return MessageAddress.lending(message) { list.post($0, PostOptions(from: sender, echo: echo)) }
     }
 }
 

@@ -36,7 +36,7 @@ extension ListenerList {
     }
 
     /// Traces a value of a state before it is stored and enqueued. Calls the body with the post to deliver.
-    func traceState(_ post: Post, _ body: (Post) -> Void) {
+    func traceState(_ post: PostOptions, _ body: (PostOptions) -> Void) {
         let envelope = post.envelope
         guard let recorder = activeRecorder, recorder.traces, envelope?.trace == nil else { return body(post) }
         let origin = envelope?.origin ?? .local
@@ -48,7 +48,7 @@ extension ListenerList {
                 tracker: envelope?.tracker,
                 trace: trace
             )
-            body(Post(post, traced))
+            body(PostOptions(post, traced))
         }
     }
 

@@ -3,7 +3,7 @@ internal import Synchronization
 // Recording: counting and tracing a channel while its diagnostics are on.
 //
 // A list tells its instrument, if it has one that is switched on (`ListInstrument`): the `Recorder`. It counts posts
-// and keeps texts of messages (`MessageText`); listeners count in their `ListenerCounters` and `ListenerRecord`; a
+// and keeps texts of messages (`MessageText`); listeners count in their `ListenerRoute` and `ListenerRecord`; a
 // traced message carries a `PostTrace`, which calls the instruments of the switchboard. Diagnostics, above, shows all
 // of it.
 

@@ -202,7 +202,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 guard owner != nil || !entry.hasOwner else { return true }
                 var responder: Responder?
                 frame.pointee.beginCall(of: entry)
-                if list.isObserved { entry.counters?.borrow { $0.countDirectCall() } }
+                if list.isObserved { entry.route?.borrow { $0.countDirectCall() } }
                 MessageAddress.lending(mutable: &responder) { entry.run($0, owner.map { OwnerReference($0) }, frame) }
                 guard let responder else { return true }
                 responder.owner.object = owner.map { sendable($0) }

@@ -48,9 +48,9 @@ extension ListenerList {
                     } else {
                         endOrphan(listener)
                     }
-                } else if word ^ ListenerEntry.adapts < limit {
+                } else if word ^ ListenerEntry.adapted < limit {
                     frame.pointee.listener = entry
-                    if listener.certainAdaptor.borrow({ $0.includes(message) }) {
+                    if listener.knownAdaptor.borrow({ $0.includes(message) }) {
                         reached &+= adaptAndCall(frame, listener)
                     }
                 } else {
@@ -89,7 +89,7 @@ extension ListenerList {
             guard !frame.pointee.excludes(owner) else { return false }
         }
         guard word & ListenerEntry.paused == 0 else {
-            listener.counters?.borrow { $0.countMissed() }
+            listener.route?.borrow { $0.countMissed() }
             return false
         }
         return true
@@ -103,20 +103,20 @@ extension ListenerList {
         let word = listener.word.load(ordering: .acquiring)
         guard word & ListenerEntry.number < frame.pointee.number else { return 0 }
         guard !frame.pointee.checksAll else { return deliverIfAdmitted(frame, listener) }
-        let treatment = word & ListenerEntry.treatment
-        if treatment & ~ListenerEntry.counted == 0 { return call(frame, listener, word) }
-        switch treatment {
-        case ListenerEntry.forwards: return forward(frame, listener)
-        case ListenerEntry.waits:
-            // The bit says that there is one.
-            let mailbox = listener.certainMailbox
+        let routing = word & ListenerEntry.routing
+        if routing & ~ListenerEntry.counted == 0 { return call(frame, listener, word) }
+        switch routing {
+        case ListenerEntry.forwarding: return forward(frame, listener)
+        case ListenerEntry.read: return listener.knownSequence.borrow { $0.enqueue(frame, for: listener) } ? 1 : 0
+        case ListenerEntry.laned:
+            let mailbox = listener.knownMailbox
             if mailbox.borrow({ $0.home }) != frame.pointee.isolation {
                 // While a drain is due, it checks the owner: a weak load for each message would cost more
                 // than everything else. If `isBusy` is outdated, the message starts one.
                 if word & ListenerEntry.owned == 0 || mailbox.borrow({ $0.isBusy }) {
                     return enqueue(frame, listener, mailbox)
                 }
-            } else if !mailbox.borrow({ $0.certainLane }).borrow({ $0.isActive.load(ordering: .acquiring) }) {
+            } else if !mailbox.borrow({ $0.isBusy }) {
                 return call(frame, listener, word)
             }
         default: break
@@ -131,9 +131,9 @@ extension ListenerList {
         // Held until the call has ended. A weak reference to nothing is not loaded.
         let owner = word & ListenerEntry.owned == 0 ? nil : listener.owner
         defer { withExtendedLifetime(owner) {} }
-        guard word & ListenerEntry.intercepts == 0, admits(frame, to: listener, word, owner.map { Unretained($0) })
+        guard word & ListenerEntry.intercepting == 0, admits(frame, to: listener, word, owner.map { Unretained($0) })
         else { return 0 }
-        guard word & ListenerEntry.adapts != 0 else { return deliverAdmitted(frame, listener, owner, word) }
+        guard word & ListenerEntry.adapted != 0 else { return deliverAdmitted(frame, listener, owner, word) }
         return adapt(frame, listener) { deliverAdmitted(frame, listener, owner, word) }
     }
 
@@ -150,12 +150,11 @@ extension ListenerList {
             // An adaptor that ended the listener with this message, as `prefix(1)` does, still lets it hear it.
             guard frame.pointee.hasEndedListener || remove(listener, as: ListenerEntry.closed) else { return 0 }
         }
-        if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
-            let isIn = mailbox.enqueue(frame, for: listener)
+        if let isIn = enqueueIfNeeded(frame, listener, word) {
             activeInstrument?.messageWaits(for: listener)
             return isIn ? 1 : 0
         }
-        if isObserved { _ = listener.ensureCounters() }
+        if isObserved { _ = listener.ensureRoute() }
         countCall(of: listener, word)
         // The listener of the pattern is counted and waited for.
         if listener.isForwarder { return forward(frame, listener) }
@@ -170,11 +169,22 @@ extension ListenerList {
         return 1
     }
 
+    /// Enqueues the message for a listener that cannot be called here; nil for one that can. Returns false if it has
+    /// ended.
+    @inline(__always)
+    private func enqueueIfNeeded(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Bool? {
+        if word & ListenerEntry.read != 0 { return listener.knownSequence.borrow { $0.enqueue(frame, for: listener) } }
+        guard word & ListenerEntry.laned != 0 else { return nil }
+        return listener.knownMailbox.borrow { mailbox in
+            mailbox.mayCall(from: frame.pointee.isolation, listener) ? nil : mailbox.enqueue(frame, for: listener)
+        }
+    }
+
     /// Calls a bare listener without an owner that needs no other treatment than its adaptor, whose filter lets the
     /// message pass.
     @inline(never)
     private func adaptAndCall(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        let reached = listener.certainAdaptor.borrow { adaptor in
+        let reached = listener.knownAdaptor.borrow { adaptor in
             adaptor.runIncluded(frame.pointee.message, frame) { message in
                 // The adaptor may have cancelled the listener.
                 guard !listener.isCancelled else { return 0 }
@@ -193,7 +203,7 @@ extension ListenerList {
         frame.pointee.hasEndedListener = false
         defer { frame.pointee.hasEndedListener = false }
         let message = frame.pointee.message
-        let reached = listener.certainAdaptor.borrow { adaptor in
+        let reached = listener.knownAdaptor.borrow { adaptor in
             adaptor.run(message, frame) { adapted in
                 // The adaptor may have cancelled the listener.
                 guard !listener.isCancelled else { return 0 }
@@ -209,7 +219,7 @@ extension ListenerList {
     /// Tells those who read messages of a listener that its adaptor has ended.
     @inline(__always)
     private func endReaders(of listener: ListenerEntry) {
-        if listener.hasEnded { listener.counters?.borrow { $0.nothingFollows() } }
+        if listener.hasEnded { listener.didEnd(discards: false) }
     }
 
     /// Hands a message to a mailbox, and to those of some of the listeners that follow and hear by the same lane.
@@ -220,8 +230,7 @@ extension ListenerList {
                 return mailbox.enqueue(frame, for: listener) ? 1 : 0
             }
             let message = frame.pointee.message
-            guard let lane = mailbox.laneReference else { return mailbox.enqueueToRead(message, for: listener) ? 1 : 0 }
-            return lane.borrow { lane in
+            return mailbox.laneReference.borrow { lane in
                 listener.next.load(ordering: .relaxed) == 0
                     ? lane.enqueue(message, listener, mailbox) : lane.enqueueForSeveral(frame, listener, mailbox)
             }
@@ -263,13 +272,13 @@ extension ListenerList {
         return 1
     }
 
-    /// Counts a call on the poster's thread, if the listener has counters.
+    /// Counts a call on the poster's thread, if it is counted.
     @inline(__always)
     func countCall(of listener: ListenerEntry, _ word: UInt64) {
-        listener.counters?.borrow { counters in
+        listener.route?.borrow { route in
             // On its actor, or in turns, there is one call at a time.
-            let isAlone = word & (ListenerEntry.waits | ListenerEntry.counted) != 0
-            if isAlone { counters.countLoneCall() } else { counters.countDirectCall() }
+            let isAlone = word & (ListenerEntry.laned | ListenerEntry.counted) != 0
+            if isAlone { route.countLoneCall() } else { route.countDirectCall() }
         }
     }
 }

@@ -37,7 +37,7 @@ struct PostFrame {
 
     /// - Parameter post: Borrowed; an initialiser would otherwise retain it.
     @inline(__always)
-    init(_ list: ListenerList, _ message: MessageAddress = .nowhere, _ post: __shared Post = Post()) {
+    init(_ list: ListenerList, _ message: MessageAddress = .nowhere, _ post: __shared PostOptions = PostOptions()) {
         // The frame exists during a call with these as parameters, whose caller keeps them alive.
         self.list = Unretained(list)
         self.message = message
@@ -69,7 +69,7 @@ struct PostFrame {
     mutating func beginDrainedCall(of listener: ListenerEntry) {
         beginCall(of: listener)
         // The entry keeps the level alive, and the level the list.
-        list = listener.certainLevel.borrow { Unretained($0.list) }
+        list = listener.knownLevel.borrow { Unretained($0.list) }
     }
 
     /// Returns whether the owner's listeners are skipped.

@@ -48,6 +48,12 @@ final class FaultReporter: Sendable {
         )
     }
 
+    /// Reports what a full buffer dropped. The count is the buffer's: that avoids the lock, which all channels share.
+    func reportDrop(_ count: Int, _ policy: BufferingPolicy, list: ListenerList, listener: ListenerEntry) {
+        guard reports(count) else { return }
+        report(.bufferOverflow, list: list, listener: listener, count: count, detail: .buffering(policy))
+    }
+
     /// Returns whether to report the `count`th fault at a place: without a handler, the 1st, 2nd, 4th …
     func reports(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
 

@@ -15,7 +15,7 @@ extension ListenerList {
     @inline(never)
     func cancel(_ entry: ListenerEntry) {
         remove(entry)
-        entry.counters?.borrow { $0.discardWaiting() }
+        entry.didEnd(discards: true)
     }
 
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool) {
@@ -61,7 +61,7 @@ extension ListenerList {
         // Before code of the user runs: what it posts by the name goes to another channel.
         delegate?.listHasClosed(self)
         // Before the entries are freed: what waits is delivered first, and frees the closure afterwards.
-        for entry in closing { entry.counters?.borrow { $0.nothingFollows() } }
+        for entry in closing { entry.didEnd(discards: false) }
         for entry in unused { free(entry) }
         didUnlock()
     }

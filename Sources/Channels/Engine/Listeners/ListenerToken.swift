@@ -41,7 +41,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     public final func cancelAndDrain() async {
         entry.cancel()
         guard ListenerChain.call?.waits(for: entry) != true else { return }
-        await waitForCalls()
+        await waitForCalls(afterDelivery: false)
     }
 
     /// Ends the listener, and suspends until what waits for it has been delivered and the last call has ended.
@@ -55,13 +55,12 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
         // One that was never put into a list hears nothing.
         guard entry.list != nil else { return }
         guard ListenerChain.call?.waits(for: entry) != true else { return }
-        await entry.list?.waitForPosts()
-        await entry.counters?.object.waitUntilFinished()
+        await waitForCalls(afterDelivery: true)
     }
 
-    private func waitForCalls() async {
+    private func waitForCalls(afterDelivery: Bool) async {
         await entry.list?.waitForPosts()
-        await entry.counters?.object.waitForCall(of: entry)
+        await entry.route?.object.waitForCalls(of: entry, afterDelivery: afterDelivery)
     }
 
     /// Withholds messages from the listener until ``resume()``.
@@ -93,7 +92,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     public final var discardedCount: Int { entry.accounts?.discarded ?? 0 }
 
     /// Messages that the listener missed because it was paused.
-    public final var missedCount: Int { entry.counters?.borrow { $0.missedCount } ?? 0 }
+    public final var missedCount: Int { entry.route?.borrow { $0.missedCount } ?? 0 }
 
     /// Keeps the token in a set whose listeners end together.
     public final func store(in tokens: inout some SetAlgebra<ListenerToken>) { tokens.insert(self) }
