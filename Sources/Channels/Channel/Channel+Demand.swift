@@ -47,7 +47,7 @@ private final class DemandDelegate: ListenerListDelegate {
 
     init(_ changed: @escaping @Sendable () -> Void) { self.changed = changed }
 
-    func listeningChanged(in list: ListenerList) { changed() }
+    func didChangeListening(in list: ListenerList) { changed() }
 }
 
 /// Reports when the first listener is added and the last one removed. `state` is guarded by its mutex; `onDemand`
@@ -72,7 +72,7 @@ final class Demand: ListenerListDelegate {
         list.delegate = Demand(onDemand, before: list.delegate)
     }
 
-    func listeningChanged(in list: ListenerList) {
+    func didChangeListening(in list: ListenerList) {
         while let isHeard = begin(list) {
             onDemand(isHeard)
             state.withLock { $0.isReporting = false }
@@ -89,9 +89,9 @@ final class Demand: ListenerListDelegate {
         }
     }
 
-    func listHasClosed(_ list: ListenerList) {
-        listeningChanged(in: list)
-        next?.listHasClosed(list)
+    func didClose(_ list: ListenerList) {
+        didChangeListening(in: list)
+        next?.didClose(list)
     }
 
     func takesOverResuming(_ entry: ListenerEntry) -> Bool { next?.takesOverResuming(entry) ?? false }

@@ -39,8 +39,7 @@ extension ListenerEntry {
         _ count: Recorder.Count?,
         _ lanes: inout LaneSnapshots
     ) -> ListenerSnapshot {
-        // The calls of responders are counted only with diagnostics on.
-        let accounts = delivery == .responder && count == nil ? nil : accounts ?? count.map { _ in ListenerAccounts() }
+        let accounts = accounts ?? count.map { _ in ListenerAccounts() }
         let isTraced = count?.isTracing == true
         let record = record
         let waited = isTraced ? record?.waited.histogram : nil

@@ -250,7 +250,7 @@ extension ListenerList {
     private func notify(_ observer: ListenerEntry, _ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Bool {
         let word = observer.word.load(ordering: .acquiring)
         // Retained for the call, and released after it.
-        let owner = observer.retainedOwner
+        let owner = observer.retainOwner()
         defer { owner?.release() }
         guard admits(frame, to: observer, word, owner) else { return false }
         frame.pointee.beginCall(of: observer)

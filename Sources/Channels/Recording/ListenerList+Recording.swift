@@ -41,14 +41,12 @@ extension ListenerList {
         guard let recorder = activeRecorder, recorder.traces, envelope?.trace == nil else { return body(post) }
         let origin = envelope?.origin ?? .local
         recorder.withTrace(nil, self, envelope?.sender.map { type(of: $0) }, origin, at: post.site) { trace in
-            let traced = Envelope(
-                sender: envelope?.sender,
-                origin: origin,
-                delivery: envelope?.delivery,
-                tracker: envelope?.tracker,
-                trace: trace
+            body(
+                PostOptions(
+                    post,
+                    Envelope(envelope, sender: envelope?.sender, tracker: envelope?.tracker, trace: trace)
+                )
             )
-            body(PostOptions(post, traced))
         }
     }
 

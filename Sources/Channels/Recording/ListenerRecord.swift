@@ -27,7 +27,6 @@ extension ListenerEntry {
     /// Begins anew with what is counted only while somebody looks.
     func resetRecord() {
         record?.reset()
-        let isAlwaysCounted = word.load(ordering: .relaxed) & (Self.laned | Self.counted) != 0
-        if !isAlwaysCounted || isResponder { route?.borrow { $0.directCalls.store(0, ordering: .relaxed) } }
+        if !isAlwaysCounted { route?.borrow { $0.directCalls.store(0, ordering: .relaxed) } }
     }
 }

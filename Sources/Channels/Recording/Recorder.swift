@@ -102,13 +102,13 @@ final class Recorder: ListInstrument {
 
     func countPost() { posts.wrappingAdd(1, ordering: .relaxed) }
 
-    func ownerWasLost() { lostOwners.wrappingAdd(1, ordering: .relaxed) }
+    func didLoseOwner() { lostOwners.wrappingAdd(1, ordering: .relaxed) }
 
-    func listenerThrew(_ listener: ListenerEntry) {
+    func didThrow(_ listener: ListenerEntry) {
         listener.ensureRecord().failures.wrappingAdd(1, ordering: .relaxed)
     }
 
-    func messageWaits(for listener: ListenerEntry) {
+    func didEnqueue(for listener: ListenerEntry) {
         guard let accounts = listener.accounts else { return }
         listener.ensureRecord().mostWaiting.max(accounts.waiting, ordering: .relaxed)
     }

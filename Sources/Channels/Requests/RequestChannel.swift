@@ -241,7 +241,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
             } else {
                 await call()
             }
-            chain.callHasEnded()
+            chain.endCall()
             responder.calls.end()
             // Before the asker continues: a responder whose owner it then releases does not answer again.
             responder.owner.object = nil

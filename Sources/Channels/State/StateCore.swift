@@ -116,8 +116,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             return admit(&guarded, nil, for: entry, chain)
         }
         list.didUnlock()
-        if !isIn { list.endTooLate(entry) }
-        list.delegate?.listeningChanged(in: list)
+        if !isIn { list.endRejected(entry) }
+        list.delegate?.didChangeListening(in: list)
     }
 
     /// Ends the listeners when the channel is deallocated, after the values that wait. Those are delivered by

@@ -72,7 +72,7 @@ extension ListenerList {
         var owner: Unretained<AnyObject>?
         if word & ListenerEntry.owned != 0 {
             // Retained during the call.
-            owner = listener.retainedOwner
+            owner = listener.retainOwner()
             guard owner != nil else { return hearWithChecks(message, frame, listener) }
         }
         frame.pointee.beginCall(of: listener)

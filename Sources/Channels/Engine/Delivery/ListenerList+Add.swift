@@ -48,9 +48,7 @@ extension ListenerList {
             bits |= ListenerEntry.read
             let buffering = details?.buffering ?? .unbounded
             return SequenceMailbox(number, adaptor?.layout ?? layout, buffering, adaptor: adaptor)
-        case .responder(let calls):
-            bits |= ListenerEntry.counted
-            return calls
+        case .responder(let calls): return calls
         case .forwarder(let forwarder):
             bits |= ListenerEntry.forwarding
             if isCounted { bits |= ListenerEntry.counted }
@@ -90,21 +88,21 @@ extension ListenerList {
     private func add(_ entry: ListenerEntry, priority: Int) {
         let isIn = insert(entry, priority: priority)
         didUnlock()
-        if !isIn { endTooLate(entry) }
-        if let delegate { delegate.listeningChanged(in: self) }
+        if !isIn { endRejected(entry) }
+        if let delegate { delegate.didChangeListening(in: self) }
     }
 
     /// Ends a listener that was registered when the list was closed, as those that end with it: its closure is
     /// released, so call this without a lock.
     @inline(never)
-    func endTooLate(_ entry: ListenerEntry) {
+    func endRejected(_ entry: ListenerEntry) {
         entry.didEnd(discards: false)
         entry.didLeaveList()
     }
 
     /// Inserts an entry after those of its priority. Runs no user code: the caller may hold a lock, and calls
     /// ``didUnlock()`` later. Returns false, and makes the entry inactive, if the list was closed: the caller ends it
-    /// by ``endTooLate(_:)``.
+    /// by ``endRejected(_:)``.
     @discardableResult
     func insert(_ entry: ListenerEntry, priority: Int) -> Bool {
         let rank = DeliveryRank(isInterceptor: entry.isInterceptor, priority: priority)

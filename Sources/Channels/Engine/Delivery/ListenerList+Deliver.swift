@@ -40,7 +40,7 @@ extension ListenerList {
                     reached &+= 1
                 } else if word ^ ListenerEntry.owned < limit {
                     // Retained during the call.
-                    if let owner = listener.retainedOwner {
+                    if let owner = listener.retainOwner() {
                         frame.pointee.listener = entry
                         listener.body.callBare(message, owner: OwnerReference(owner))
                         reached &+= 1
@@ -151,7 +151,7 @@ extension ListenerList {
             guard frame.pointee.hasEndedListener || remove(listener, as: ListenerEntry.closed) else { return 0 }
         }
         if let isIn = enqueueIfNeeded(frame, listener, word) {
-            activeInstrument?.messageWaits(for: listener)
+            activeInstrument?.didEnqueue(for: listener)
             return isIn ? 1 : 0
         }
         if isObserved { _ = listener.ensureRoute() }
@@ -256,7 +256,7 @@ extension ListenerList {
     @inline(never)
     private func callOwned(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
         // Retained during the call.
-        guard let owner = listener.retainedOwner else {
+        guard let owner = listener.retainOwner() else {
             endOrphan(listener)
             return 0
         }

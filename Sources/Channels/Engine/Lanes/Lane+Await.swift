@@ -62,7 +62,7 @@ extension Lane {
         }
         defer {
             mailbox.layout.destroy(message)
-            callHasEnded()
+            didEndCall()
         }
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner else {
@@ -106,7 +106,7 @@ extension Lane {
         return isReplaced
     }
 
-    private func callHasEnded() {
+    private func didEndCall() {
         setCurrent(0)
         guard isAwaited else { return }
         settle()
@@ -173,7 +173,7 @@ private struct AsyncCall: Sendable {
             await trace.deliver(to: listener, isolation: isolation) { outcome = await self.outcome(message) }
             return outcome
         }
-        chain.callHasEnded()
+        chain.endCall()
         return outcome
     }
 
@@ -190,7 +190,7 @@ private struct AsyncCall: Sendable {
             if reported == nil {
                 list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
             } else {
-                list.activeInstrument?.listenerThrew(listener)
+                list.activeInstrument?.didThrow(listener)
             }
             return .failed(DeliveryFailure(reported?.error ?? error, listener, owner))
         }

@@ -20,7 +20,7 @@ struct LaneState: ~Copyable {
     /// Consecutive turns of one listener.
     struct Ticket {
         /// The listener's address, or 0 for no ticket. Its list keeps the listener alive and, once it has
-        /// left that, ``Mailbox/takesOverBody(of:)`` does until it has no ticket.
+        /// left that, ``Mailbox/didLeaveList(_:)`` does until it has no ticket.
         fileprivate let address: UInt
         fileprivate(set) var count: Int
 

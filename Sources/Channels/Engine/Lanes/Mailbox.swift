@@ -118,7 +118,12 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         replaced?.cancel()
         if !appended.isEmpty { lane.finish(appended, listener) }
         displaced?.envelope?.tracker?.finish(.dropped)
-        settle(admission, tracker, isAwaited: isAwaited)
+        // A post that does not wait for this listener counts it as finished, unless it missed the message.
+        if !isAwaited {
+            tracker?.count(admission == .dropped ? .dropped : .completed)
+        } else if admission == .dropped {
+            tracker?.finish(.dropped)
+        }
         // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
         if admission == .dropped, !ignoresWhileBusy {
             frame.pointee.list.borrow { $0.faults.reportDrop(dropped, policy, list: $0, listener: listener) }
@@ -128,13 +133,6 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
 
     var ignoresWhileBusy: Bool { calls?.overlapping.kind == .ignore }
 
-    private func settle(_ admission: MailboxState.Admission, _ tracker: PostTracker?, isAwaited: Bool) {
-        switch admission {
-        case .waits, .replaces: if !isAwaited { tracker?.count(.completed) }
-        case .dropped: if isAwaited { tracker?.finish(.dropped) } else { tracker?.count(.dropped) }
-        }
-    }
-
     /// Counts a message before the listener is called with it.
     @inline(__always)
     func countDelivered() { delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing) }
@@ -143,7 +141,7 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     @inline(__always)
     func holdOwner(of listener: ListenerEntry) -> Bool {
         guard listener.hasOwner, retainedOwner == nil else { return true }
-        retainedOwner = listener.retainedOwner
+        retainedOwner = listener.retainOwner()
         return retainedOwner != nil
     }
 
@@ -204,9 +202,7 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         await Waiters<Int>.suspend { continuation in withLock { calls.keepsWaiting(continuation, most: most) } }
     }
 
-    override func accounts(countsCalls: Bool) -> ListenerAccounts? { accounts }
-
-    var accounts: ListenerAccounts {
+    override var accounts: ListenerAccounts {
         var accounts = withLock { state.accounts(delivered: delivered) }
         let direct = directCalls.load(ordering: .relaxed)
         accounts.posted += direct

@@ -120,9 +120,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     /// Leaves the closure to the entry's deinit: a reader may still make an element with it.
     override func didLeaveList(_ listener: ListenerEntry) {}
 
-    override func accounts(countsCalls: Bool) -> ListenerAccounts? { accounts }
-
-    var accounts: ListenerAccounts { lock.withLock { state.accounts(delivered: delivered) } }
+    override var accounts: ListenerAccounts { lock.withLock { state.accounts(delivered: delivered) } }
 }
 
 // What a reader does.

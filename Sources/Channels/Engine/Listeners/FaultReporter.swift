@@ -33,7 +33,7 @@ final class FaultReporter: Sendable {
     ) {
         let site = listener?.site.site
         let instrument = list.instrument
-        if code == .listenerThrew, let listener { list.activeInstrument?.listenerThrew(listener) }
+        if code == .listenerThrew, let listener { list.activeInstrument?.didThrow(listener) }
         report(
             code,
             list.kind,

@@ -10,7 +10,7 @@ internal import Synchronization
 @usableFromInline
 final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see above
     // Bits of `word` above the registration number. A post compares the word with the number at which it
-    // began: one comparison tells whether a listener is old enough and needs no special treatment.
+    // began: one comparison tells whether a listener is old enough and needs nothing but its call.
     static let cancelled: UInt64 = 1 << 63
     /// No message reaches it any more, but waiting ones are delivered: its channel ended, or it was `once`.
     static let closed: UInt64 = 1 << 62
@@ -103,7 +103,7 @@ extension ListenerEntry {
 
     /// Balance with ``Unretained/release()``. One expression: it compiles to one load of the weak reference.
     @inline(__always)
-    var retainedOwner: Unretained<AnyObject>? {
+    func retainOwner() -> Unretained<AnyObject>? {
         channels_will_load_weakly()
         return owner.map { Unretained.retaining($0) }
     }
@@ -191,10 +191,12 @@ extension ListenerEntry {
     }
 
     var accounts: ListenerAccounts? {
-        route?.borrow { route in
-            route.accounts(
-                countsCalls: word.load(ordering: .relaxed) & Self.counted != 0 || list?.isObserved == true
-            )
-        }
+        guard isAlwaysCounted || list?.isObserved == true else { return nil }
+        return route?.borrow { $0.accounts }
+    }
+
+    /// Whether what happens to its messages is counted without diagnostics, too.
+    var isAlwaysCounted: Bool {
+        word.load(ordering: .relaxed) & (Self.laned | Self.read | Self.counted) != 0
     }
 }

@@ -19,7 +19,7 @@ extension ListenerList {
     }
 
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool) {
-        if wasOwned, let activeInstrument, entry.owner == nil { activeInstrument.ownerWasLost() }
+        if wasOwned, let activeInstrument, entry.owner == nil { activeInstrument.didLoseOwner() }
         let isUnused = withBareLock {
             unlink(entry)
             if wasOwned { ownedCount -= 1 }
@@ -29,7 +29,7 @@ extension ListenerList {
         if wasOwned { ThreadReference.current.pointee.countRemoved() }
         if isUnused { free(entry) }
         didUnlock()
-        if let delegate { delegate.listeningChanged(in: self) }
+        if let delegate { delegate.didChangeListening(in: self) }
     }
 
     /// Ends every listener because the channel is being deallocated. Waiting messages are still delivered.
@@ -59,7 +59,7 @@ extension ListenerList {
         }
         formerSweeper?.remove(self)
         // Before code of the user runs: what it posts by the name goes to another channel.
-        delegate?.listHasClosed(self)
+        delegate?.didClose(self)
         // Before the entries are freed: what waits is delivered first, and frees the closure afterwards.
         for entry in closing { entry.didEnd(discards: false) }
         for entry in unused { free(entry) }

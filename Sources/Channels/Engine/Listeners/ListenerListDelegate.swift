@@ -1,10 +1,10 @@
 /// Receives what a list tells the channel or switchboard built on it, without locks. May run user code.
 protocol ListenerListDelegate: AnyObject, Sendable {
     /// Called when a listener was added or removed.
-    func listeningChanged(in list: ListenerList)
+    func didChangeListening(in list: ListenerList)
 
     /// Called when the channel was deallocated.
-    func listHasClosed(_ list: ListenerList)
+    func didClose(_ list: ListenerList)
 
     /// Suspends until no post can reach the listener of a hub, which has ended.
     func waitForForwarders() async
@@ -14,8 +14,8 @@ protocol ListenerListDelegate: AnyObject, Sendable {
 }
 
 extension ListenerListDelegate {
-    func listeningChanged(in list: ListenerList) {}
-    func listHasClosed(_ list: ListenerList) {}
+    func didChangeListening(in list: ListenerList) {}
+    func didClose(_ list: ListenerList) {}
     func waitForForwarders() async {}
     func takesOverResuming(_ entry: ListenerEntry) -> Bool { false }
 }

@@ -38,9 +38,8 @@ class ListenerRoute: @unchecked Sendable {  // a constant, and atomics
 
     final var missedCount: Int { missed.load(ordering: .relaxed) }
 
-    /// Returns what happened to the messages. `countsCalls`: whether direct calls are counted.
-    func accounts(countsCalls: Bool) -> ListenerAccounts? {
-        guard countsCalls else { return nil }
+    /// What happened to the messages.
+    var accounts: ListenerAccounts {
         let calls = directCalls.load(ordering: .relaxed)
         return ListenerAccounts(posted: calls, delivered: calls)
     }

@@ -40,7 +40,6 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// as part of that call until the call ends. Independent listeners that drain one another deadlock.
     public final func cancelAndDrain() async {
         entry.cancel()
-        guard ListenerChain.call?.waits(for: entry) != true else { return }
         await waitForCalls(afterDelivery: false)
     }
 
@@ -52,14 +51,13 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// ``cancelAndDrain()`` does.
     public final func finish() async {
         entry.end()
-        // One that was never put into a list hears nothing.
-        guard entry.list != nil else { return }
-        guard ListenerChain.call?.waits(for: entry) != true else { return }
         await waitForCalls(afterDelivery: true)
     }
 
     private func waitForCalls(afterDelivery: Bool) async {
-        await entry.list?.waitForPosts()
+        // One that was never put into a list hears nothing; the caller does not wait for itself.
+        guard let list = entry.list, ListenerChain.call?.waits(for: entry) != true else { return }
+        await list.waitForPosts()
         await entry.route?.object.waitForCalls(of: entry, afterDelivery: afterDelivery)
     }
 
