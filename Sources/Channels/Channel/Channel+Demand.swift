@@ -94,5 +94,5 @@ final class Demand: ListenerListDelegate {
         next?.didClose(list)
     }
 
-    func takesOverResuming(_ entry: ListenerEntry) -> Bool { next?.takesOverResuming(entry) ?? false }
+    func resume(_ entry: ListenerEntry) -> Bool { next?.resume(entry) ?? false }
 }

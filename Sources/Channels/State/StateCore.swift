@@ -148,7 +148,7 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 
     init(_ core: StateCore) { self.core = core }
 
-    func takesOverResuming(_ entry: ListenerEntry) -> Bool {
+    func resume(_ entry: ListenerEntry) -> Bool {
         core?.resume(entry)
         return true
     }
@@ -197,7 +197,7 @@ extension StateCore {
     /// Delivers a turn, then those that wait, in order, until none is left or a job takes over.
     private func deliver(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: PostOptions) {
         postTurn(message, turn, post)
-        if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(post) }
+        if guarded.withLock({ !$0.turns.endIfNothingWaits() }) { deliverWaiting(post) }
     }
 
     @inline(never)

@@ -40,5 +40,5 @@ final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  /
 
     func didClose(_ list: ListenerList) { reference.switchboard?.hasClosed(list, key) }
 
-    func takesOverResuming(_ entry: ListenerEntry) -> Bool { next?.takesOverResuming(entry) ?? false }
+    func resume(_ entry: ListenerEntry) -> Bool { next?.resume(entry) ?? false }
 }

@@ -107,7 +107,7 @@ extension ListenerList {
         if routing & ~ListenerEntry.counted == 0 { return call(frame, listener, word) }
         switch routing {
         case ListenerEntry.forwarding: return forward(frame, listener)
-        case ListenerEntry.read: return listener.knownSequence.borrow { $0.enqueue(frame, for: listener) } ? 1 : 0
+        case ListenerEntry.read: return enqueueToRead(frame, listener)
         case ListenerEntry.laned:
             let mailbox = listener.knownMailbox
             if mailbox.borrow({ $0.home }) != frame.pointee.isolation {
@@ -150,7 +150,8 @@ extension ListenerList {
             // An adaptor that ended the listener with this message, as `prefix(1)` does, still lets it hear it.
             guard frame.pointee.hasEndedListener || remove(listener, as: ListenerEntry.closed) else { return 0 }
         }
-        if let isIn = enqueueIfNeeded(frame, listener, word) {
+        if word & (ListenerEntry.laned | ListenerEntry.read) != 0, let isIn = enqueueUnlessCalled(frame, listener, word)
+        {
             activeInstrument?.didEnqueue(for: listener)
             return isIn ? 1 : 0
         }
@@ -171,13 +172,19 @@ extension ListenerList {
 
     /// Enqueues the message for a listener that cannot be called here; nil for one that can. Returns false if it has
     /// ended.
-    @inline(__always)
-    private func enqueueIfNeeded(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Bool? {
-        if word & ListenerEntry.read != 0 { return listener.knownSequence.borrow { $0.enqueue(frame, for: listener) } }
-        guard word & ListenerEntry.laned != 0 else { return nil }
+    @inline(never)
+    private func enqueueUnlessCalled(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Bool? {
+        guard word & ListenerEntry.read == 0 else { return enqueueToRead(frame, listener) > 0 }
         return listener.knownMailbox.borrow { mailbox in
             mailbox.mayCall(from: frame.pointee.isolation, listener) ? nil : mailbox.enqueue(frame, for: listener)
         }
+    }
+
+    /// Puts a message where the readers of a sequence take it. A function of its own, because one that ends with a call
+    /// needs no frame.
+    @inline(never)
+    private func enqueueToRead(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+        listener.knownSequence.borrow { $0.enqueue(frame, for: listener) } ? 1 : 0
     }
 
     /// Calls a bare listener without an owner that needs no other treatment than its adaptor, whose filter lets the

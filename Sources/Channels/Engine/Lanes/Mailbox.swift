@@ -199,7 +199,7 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     /// Suspends until at most so many calls run that may overlap.
     func waitForCalls(most: Int) async {
         guard let calls else { return }
-        await Waiters<Int>.suspend { continuation in withLock { calls.keepsWaiting(continuation, most: most) } }
+        await Waiters<Int>.suspend { continuation in withLock { calls.wait(continuation, most: most) } }
     }
 
     override var accounts: ListenerAccounts {

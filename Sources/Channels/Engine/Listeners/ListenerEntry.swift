@@ -91,7 +91,7 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
 
     override func resume() {
         // A state does: `StateCore.resume`.
-        guard isPaused, list?.delegate?.takesOverResuming(self) != true else { return }
+        guard isPaused, list?.delegate?.resume(self) != true else { return }
         word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
     }
 }

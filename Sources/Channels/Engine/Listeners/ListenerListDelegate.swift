@@ -10,12 +10,12 @@ protocol ListenerListDelegate: AnyObject, Sendable {
     func waitForForwarders() async
 
     /// Called when a paused listener is to be resumed. Returns true if the delegate does so.
-    func takesOverResuming(_ entry: ListenerEntry) -> Bool
+    func resume(_ entry: ListenerEntry) -> Bool
 }
 
 extension ListenerListDelegate {
     func didChangeListening(in list: ListenerList) {}
     func didClose(_ list: ListenerList) {}
     func waitForForwarders() async {}
-    func takesOverResuming(_ entry: ListenerEntry) -> Bool { false }
+    func resume(_ entry: ListenerEntry) -> Bool { false }
 }

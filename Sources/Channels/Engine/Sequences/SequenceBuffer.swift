@@ -84,7 +84,7 @@ final class SequenceBuffer: Sendable {
         }
         // While messages keep arriving, spinning briefly costs less than resuming a task.
         if mailbox.gather() { return true }
-        turn.suspends()
+        turn.end()
         await mailbox.waitForMore(of: entry)
         guard Task.isCancelled else { return true }
         mailbox.handOn()
