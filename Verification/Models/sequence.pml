@@ -141,6 +141,7 @@ stop:
 }
 
 proctype Poster() {
+    bool hasReader;
     do
     :: posted < MESSAGES ->
         acquire(lock);
@@ -149,11 +150,11 @@ proctype Poster() {
         lock = false;
         acquire(lock);
 #endif
-        d_step { incoming++; posted++; isBusy = true };
+        d_step { incoming++; posted++; isBusy = true; hasReader = waits[0] || waits[1] };
+        lock = false;
 #ifndef WAKES_FIRST
-        wakeOne();
+        if :: hasReader -> acquire(lock); wakeOne(); lock = false :: else fi
 #endif
-        lock = false
     :: else -> break
     od
 }

@@ -13,8 +13,6 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     /// Recognises the sequence for which this was made, so that no other one reads its messages.
     let number: Int
     let layout: MessageLayout
-    private let policy: BufferingPolicy
-    private let isUnbounded: Bool
     private let lock = SpinLock()
     @safe @exclusivity(unchecked) private var state: MailboxState
     /// The readers that wait, each with a number of its own.
@@ -25,6 +23,8 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     private let arrived = Atomic<Int>(0)
     // Keeps what readers write for each message off the cache lines that posters write.
     private let padding = Padding()
+    /// Here, because readers look at it for each message. Posters look at `state.policy`.
+    private let takesAll: Bool
     private let readLock = SpinLock()
     @safe @exclusivity(unchecked) private var taken: MessageQueue
     private let delivered = Atomic<Int>(0)
@@ -35,8 +35,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     init(_ number: Int, _ layout: MessageLayout, _ policy: BufferingPolicy, adaptor: Adaptor?) {
         self.number = number
         self.layout = layout
-        self.policy = policy
-        isUnbounded = policy.kind == .unbounded
+        takesAll = policy.kind == .unbounded
         state = MailboxState(layout, policy)
         taken = MessageQueue(layout)
         super.init(adaptor: adaptor)
@@ -46,18 +45,18 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
 
     /// Enqueues a copy of the message. Returns false if the listener has ended, not if the buffer was full.
     func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Bool {
-        guard isUnbounded, !frame.pointee.carriesMore else { return admit(frame, for: listener) }
+        guard state.policy.kind == .unbounded, !frame.pointee.carriesMore else { return admit(frame, for: listener) }
         let message = frame.pointee.message
-        var reader: Waiters<Int>.Continuation?
+        var hasReader = false
         let isIn = lock.withLock {
             // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued.
             guard !listener.isCancelled, !state.isDead else { return false }
             state.append(copying: message)
             noteArrival()
-            reader = takeReader()
+            hasReader = !waiting.isEmpty
             return true
         }
-        reader?.resume()
+        if hasReader { wakeOne() }
         return isIn
     }
 
@@ -68,21 +67,21 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         // No post waits for a reader.
         let envelope = frame.pointee.envelopeToKeep(withTracker: false)
         var displaced: DisplacedMessage?
-        var reader: Waiters<Int>.Continuation?
+        var hasReader = false
         var dropped = 0
         let admission = lock.withLock { () -> MailboxState.Admission? in
             guard !listener.isCancelled, !state.isDead else { return nil }
             let admission = state.admit(copying: message, envelope, displaced: &displaced)
             if admission == .waits { noteArrival() }
-            if admission == .dropped { dropped = state.dropped } else { reader = takeReader() }
+            if admission == .dropped { dropped = state.dropped } else { hasReader = !waiting.isEmpty }
             return admission
         }
         guard let admission else { return false }
-        reader?.resume()
+        if hasReader { wakeOne() }
         withExtendedLifetime(displaced) {}
         frame.pointee.envelope?.tracker?.count(admission == .dropped ? .dropped : .completed)
         if admission == .dropped {
-            frame.pointee.list.borrow { $0.faults.reportDrop(dropped, policy, list: $0, listener: listener) }
+            frame.pointee.list.borrow { $0.faults.reportDrop(dropped, state.policy, list: $0, listener: listener) }
         }
         return true
     }
@@ -94,11 +93,10 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
-    /// The reader that has waited longest, to be resumed without the lock. Called under it.
-    @inline(__always)
-    private func takeReader() -> Waiters<Int>.Continuation? {
-        waiting.isEmpty ? nil : waiting.takeFirst { _ in true }
-    }
+    /// Resumes the reader that has waited longest. Apart from what puts a message in, because a continuation has a type
+    /// of another library: a variable of it costs dozens of instructions.
+    @inline(never)
+    private func wakeOne() { lock.withLock { waiting.takeFirst { _ in true } }?.resume() }
 
     override func didEnd(discards: Bool) {
         if discards {
@@ -128,7 +126,7 @@ extension SequenceMailbox {
     /// Moves the first message to uninitialised memory. Returns false if there is none. The caller releases
     /// `envelope` without the lock.
     func takeFirst(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
-        guard isUnbounded else {
+        guard takesAll else {
             guard mayHoldMessages else { return false }
             // The other messages stay in the buffer, where they can still be dropped.
             return lock.withLock {
@@ -181,7 +179,7 @@ extension SequenceMailbox {
         }
         guard hadMessages else { return false }
         // Stops before so many wait that messages would be dropped.
-        let most = min(LaneState.Taken.mostGathered, policy.limit / 2)
+        let most = min(LaneState.Taken.mostGathered, state.policy.limit / 2)
         Lane.gather(arrived, beyond: delivered.load(ordering: .relaxed), most: most)
         return mayHoldMessages
     }
@@ -207,5 +205,5 @@ extension SequenceMailbox {
     }
 
     /// Wakes another reader for what waits: this one may have been woken for it.
-    func handOn() { if hasWaiting { lock.withLock { takeReader() }?.resume() } }
+    func handOn() { if hasWaiting { wakeOne() } }
 }
