@@ -13,6 +13,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     /// Recognises the sequence for which this was made, so that no other one reads its messages.
     let number: Int
     let layout: MessageLayout
+    private let policy: BufferingPolicy
     private let lock = SpinLock()
     @safe @exclusivity(unchecked) private var state: MailboxState
     /// The readers that wait, each with a number of its own.
@@ -23,7 +24,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     private let arrived = Atomic<Int>(0)
     // Keeps what readers write for each message off the cache lines that posters write.
     private let padding = Padding()
-    /// Here, because readers look at it for each message. Posters look at `state.policy`.
+    /// Here, because readers look at it for each message. Posters look at `policy`.
     private let takesAll: Bool
     private let readLock = SpinLock()
     @safe @exclusivity(unchecked) private var taken: MessageQueue
@@ -35,6 +36,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     init(_ number: Int, _ layout: MessageLayout, _ policy: BufferingPolicy, adaptor: Adaptor?) {
         self.number = number
         self.layout = layout
+        self.policy = policy
         takesAll = policy.kind == .unbounded
         state = MailboxState(layout, policy)
         taken = MessageQueue(layout)
@@ -45,7 +47,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
 
     /// Enqueues a copy of the message. Returns false if the listener has ended, not if the buffer was full.
     func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Bool {
-        guard state.policy.kind == .unbounded, !frame.pointee.carriesMore else { return admit(frame, for: listener) }
+        guard policy.kind == .unbounded, !frame.pointee.carriesMore else { return admit(frame, for: listener) }
         let message = frame.pointee.message
         var hasReader = false
         let isIn = lock.withLock {
@@ -81,7 +83,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         withExtendedLifetime(displaced) {}
         frame.pointee.envelope?.tracker?.count(admission == .dropped ? .dropped : .completed)
         if admission == .dropped {
-            frame.pointee.list.borrow { $0.faults.reportDrop(dropped, state.policy, list: $0, listener: listener) }
+            frame.pointee.list.borrow { $0.faults.reportDrop(dropped, policy, list: $0, listener: listener) }
         }
         return true
     }
@@ -179,7 +181,7 @@ extension SequenceMailbox {
         }
         guard hadMessages else { return false }
         // Stops before so many wait that messages would be dropped.
-        let most = min(LaneState.Taken.mostGathered, state.policy.limit / 2)
+        let most = min(LaneState.Taken.mostGathered, policy.limit / 2)
         Lane.gather(arrived, beyond: delivered.load(ordering: .relaxed), most: most)
         return mayHoldMessages
     }
