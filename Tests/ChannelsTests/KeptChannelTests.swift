@@ -13,7 +13,7 @@ struct KeptChannelTests {
 
     private func kept<Message: Sendable>(_ name: ChannelName<Message>, on board: Switchboard) -> AnyObject? {
         board.registry.withShard(of: name.key) {
-            $0.channelToPost(name.key, ofMessages: ObjectIdentifier(Message.self))
+            $0.channelEvenIfKept(name.key, ofMessages: ObjectIdentifier(Message.self))
         }
     }
 

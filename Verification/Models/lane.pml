@@ -7,7 +7,7 @@
  *
  *   here                      in Sources/Channels/Engine/Lanes
  *   Poster                    Mailbox.enqueue, .mayCall; Lane.enqueue, .append; LaneState.append, MailboxState.admit
- *   Worker                    Lane.schedule, .drain, .takeBackFromCancellers, .deliverTaken, .deliverBatch, .deliverOneByOne, .refill, .endTurn
+ *   Worker                    Lane.schedule, .drain, .reclaimFromCancellers, .deliverTaken, .deliverBatch, .deliverOneByOne, .refill, .endTurn
  *   publish                   Lane.setCurrent
  *   resumeWaiters             Lane.resumeWaiters
  *   Canceller                 ListenerEntry.cancel, Lane.discard, .waitForCall

@@ -2,24 +2,25 @@
  * may go.
  *
  *   here             in Sources/Channels/Engine
- *   Reader           MessageSequence.Iterator.next, SequenceBuffer.waitForMore
- *   take             SequenceBuffer.mayTake, Mailbox.takeOne, .refillForReaders           (Mailbox+Read)
- *   look             Mailbox.hasWaiting                                                 (Mailbox+Read)
- *   wake, wakeOne    SequenceReaders.wake, .wakeOne
- *   Poster           Mailbox.enqueueAlone, then wakeOne
- *   Closer           ListenerList.close, Mailbox.channelHasGone
+ *   Reader           MessageSequence.Iterator.next, SequenceBuffer.waitForMore          (Sequences)
+ *   take             SequenceBuffer.take, SequenceMailbox.takeFirst, .refill            (Lanes)
+ *   look             SequenceMailbox.hasWaiting
+ *   sleep            SequenceMailbox.waitForMore
+ *   Poster           SequenceMailbox.enqueue
+ *   Canceller        the handler of SequenceMailbox.waitForMore
+ *   Closer           ListenerList.close, SequenceMailbox.didEnd
  *
- * Left out: `comesInQuickly`, which only looks again before it sleeps; the order of waiting readers (any may be woken). A reader may stop after any
- * message. Memory: sequentially consistent; `wakeOne` reads `count` behind the mailbox's lock, under which a reader looks again once it is
- * counted.
+ * Left out: `gather`, which only looks again before it sleeps; the order of waiting readers (any may be woken). A reader may stop after any
+ * message. A reader that was taken out of those that wait is resumed in the same step. Memory: sequentially consistent; whether a reader waits
+ * is read and written under `lock`, as the messages are.
  *
  * Asserted: no message is lost or taken twice; nobody sleeps while a message waits, or once the channel has gone, or once it was cancelled.
  *
  * Planted faults:
- * -DTWO_LOOKS       `hasWaiting` looks at what was taken and at what came in two sections
+ * -DTWO_LOOKS       a reader looks at what was taken and at what came in two sections before it sleeps, and before it hands on
  * -DNO_HAND_ON      a reader that was woken and then cancelled does not wake another
- * -DNO_SECOND_LOOK  a reader sleeps without looking again once it is counted
- * -DWAKES_FIRST     a post wakes a reader before it has put its message in
+ * -DNO_SECOND_LOOK  a reader sleeps without looking under the lock
+ * -DWAKES_FIRST     a post wakes a reader in a section before the one that puts its message in
  */
 #define READERS 2
 #define MESSAGES 2
@@ -27,7 +28,7 @@
 byte incoming; byte batch; byte posted; byte taken;
 bool lock; bool readLock;
 bool isBusy; bool isClosed;
-bool waits[READERS];            /* in the list of readers */
+bool waits[READERS];            /* in the list of readers; guarded by lock */
 bool woken[READERS];            /* the continuation was resumed */
 bool asleep[READERS];
 bool isCancelled[READERS];
@@ -35,9 +36,10 @@ bool hasStopped[READERS];
 
 inline acquire(l) { atomic { !l -> l = true } }
 
+/* Called under the lock. */
 inline wake(r) { d_step { if :: waits[r] -> waits[r] = false; woken[r] = true :: else fi } }
 
-/* The reader that waited longest: here, any. */
+/* The reader that waited longest: here, any. Called under the lock. */
 inline wakeOne() {
     if
     :: atomic { waits[0] -> waits[0] = false; woken[0] = true }
@@ -95,26 +97,41 @@ again:
     :: isCancelled[me] ->
 #ifndef NO_HAND_ON
         look(found);
-        if :: found -> wakeOne() :: else fi;
+        if :: found -> acquire(lock); wakeOne(); lock = false :: else fi;
 #endif
         goto stop
     :: isClosed && !isCancelled[me] -> take(found); goto stop
     :: else
     fi;
-    waits[me] = true;
+    /* sleep: both locks are held, because the other reader may be moving messages. */
+#ifdef TWO_LOOKS
+    acquire(readLock); found = batch > 0; readLock = false;
+    acquire(lock);
+#else
+    acquire(readLock); found = batch > 0; acquire(lock);
+#endif
 #ifndef NO_SECOND_LOOK
-    look(found);
-    if :: found || isClosed || isCancelled[me] -> wake(me) :: else fi;
+    found = found || incoming > 0 || isClosed || isCancelled[me];
+#else
     found = false;
 #endif
-    asleep[me] = true;
+    d_step { if :: !found -> waits[me] = true; asleep[me] = true :: else fi };
+    lock = false;
+#ifndef TWO_LOOKS
+    readLock = false;
+#endif
+    if
+    :: found -> found = false; goto awake
+    :: else
+    fi;
 endAsleep:
     woken[me];
     d_step { woken[me] = false; asleep[me] = false };
+awake:
     if
     :: isCancelled[me] ->
         look(found);
-        if :: found -> wakeOne() :: else fi;
+        if :: found -> acquire(lock); wakeOne(); lock = false :: else fi;
         goto stop
     :: else -> goto again
     fi;
@@ -124,16 +141,19 @@ stop:
 }
 
 proctype Poster() {
+    bool hasReader;
     do
     :: posted < MESSAGES ->
+        acquire(lock);
 #ifdef WAKES_FIRST
         wakeOne();
-#endif
+        lock = false;
         acquire(lock);
-        d_step { incoming++; posted++; isBusy = true };
+#endif
+        d_step { incoming++; posted++; isBusy = true; hasReader = waits[0] || waits[1] };
         lock = false;
 #ifndef WAKES_FIRST
-        wakeOne()
+        if :: hasReader -> acquire(lock); wakeOne(); lock = false :: else fi
 #endif
     :: else -> break
     od
@@ -141,7 +161,7 @@ proctype Poster() {
 
 proctype Canceller() {
     if
-    :: isCancelled[0] = true; wake(0)
+    :: isCancelled[0] = true; acquire(lock); wake(0); lock = false
     :: skip
     fi
 }
@@ -152,7 +172,7 @@ proctype Closer() {
     :: skip
     :: posted == MESSAGES;
         isClosed = true;
-        wake(0); wake(1)
+        acquire(lock); wake(0); wake(1); lock = false
     fi
 }
 

@@ -38,7 +38,7 @@ extension Channel {
         diagnostics: Diagnostics = .off
     ) {
         self.init(reentrancy: reentrancy, onFault: onFault, diagnostics: diagnostics)
-        Demand.tell(onDemand, of: list)
+        Demand.report(onDemand, of: list)
     }
 }
 
@@ -47,35 +47,35 @@ private final class DemandDelegate: ListenerListDelegate {
 
     init(_ changed: @escaping @Sendable () -> Void) { self.changed = changed }
 
-    func listeningChanged(in list: ListenerList) { changed() }
+    func didChangeListening(in list: ListenerList) { changed() }
 }
 
-/// Reports when the first listener is added and the last one removed. `state` is guarded by its mutex; `tell`
+/// Reports when the first listener is added and the last one removed. `state` is guarded by its mutex; `onDemand`
 /// is called without it.
 final class Demand: ListenerListDelegate {
     private struct State {
         var isHeard = false
         /// Whether a thread is calling the closure. It checks again afterwards.
-        var isTelling = false
+        var isReporting = false
     }
 
     private let state = Locked(State())
-    private let tell: @Sendable (Bool) -> Void
+    private let onDemand: @Sendable (Bool) -> Void
     private let next: (any ListenerListDelegate)?
 
-    private init(_ tell: @escaping @Sendable (Bool) -> Void, before next: (any ListenerListDelegate)?) {
-        self.tell = tell
+    private init(_ onDemand: @escaping @Sendable (Bool) -> Void, before next: (any ListenerListDelegate)?) {
+        self.onDemand = onDemand
         self.next = next
     }
 
-    static func tell(_ tell: @escaping @Sendable (Bool) -> Void, of list: ListenerList) {
-        list.delegate = Demand(tell, before: list.delegate)
+    static func report(_ onDemand: @escaping @Sendable (Bool) -> Void, of list: ListenerList) {
+        list.delegate = Demand(onDemand, before: list.delegate)
     }
 
-    func listeningChanged(in list: ListenerList) {
+    func didChangeListening(in list: ListenerList) {
         while let isHeard = begin(list) {
-            tell(isHeard)
-            state.withLock { $0.isTelling = false }
+            onDemand(isHeard)
+            state.withLock { $0.isReporting = false }
         }
     }
 
@@ -83,16 +83,16 @@ final class Demand: ListenerListDelegate {
         state.withLock { state in
             // Read under the lock: the later thread reads the later count.
             let isHeard = list.listenerCountNow > 0
-            guard !state.isTelling, isHeard != state.isHeard else { return nil }
-            state = State(isHeard: isHeard, isTelling: true)
+            guard !state.isReporting, isHeard != state.isHeard else { return nil }
+            state = State(isHeard: isHeard, isReporting: true)
             return isHeard
         }
     }
 
-    func listHasClosed(_ list: ListenerList) {
-        listeningChanged(in: list)
-        next?.listHasClosed(list)
+    func didClose(_ list: ListenerList) {
+        didChangeListening(in: list)
+        next?.didClose(list)
     }
 
-    func takesOverResuming(_ entry: ListenerEntry) -> Bool { next?.takesOverResuming(entry) ?? false }
+    func resume(_ entry: ListenerEntry) -> Bool { next?.resume(entry) ?? false }
 }

@@ -33,7 +33,7 @@ extension Channel {
     ) -> Int {
         // Keeps the list alive until the post has ended, even if a listener releases the caller's reference.
         defer { withExtendedLifetime(self) {} }
-        let post = Post(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
+        let post = PostOptions(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
         return MessageAddress.lending(message) { list.post($0, post) }
     }
 
@@ -79,7 +79,7 @@ extension Channel {
     ) async -> DeliveryReport {
         let tracker = PostTracker(chain: ListenerChain.call)
         let envelope = Envelope(sender: sender, origin: origin, delivery: delivery, tracker: tracker)
-        let post = Post(from: sender, echo: echo, isolation: isolation, at: site, envelope)
+        let post = PostOptions(from: sender, echo: echo, isolation: isolation, at: site, envelope)
         MessageAddress.lending(message) { _ = list.post($0, post) }
         return await tracker.wait()
     }
@@ -95,7 +95,7 @@ extension Channel {
     ) {
         let tracker = PostTracker(chain: ListenerChain.call, onEnd: onEnd)
         let envelope = Envelope(sender: nil, origin: origin, delivery: delivery, tracker: tracker)
-        let post = Post(isolation: isolation, envelope)
+        let post = PostOptions(isolation: isolation, envelope)
         MessageAddress.lending(message) { _ = list.post($0, post) }
         tracker.end()
     }

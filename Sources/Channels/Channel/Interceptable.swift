@@ -31,7 +31,7 @@ extension Interceptable {
                 do {
                     let post = Posted(message.load(as: Message.self), PostContext(frame))
                     frame.apply(try body(owner, post), to: message)
-                } catch { frame.listenerThrew(error) }
+                } catch { frame.report(error) }
             }
         }
         return register(interceptor, isolation: nil)
@@ -51,7 +51,7 @@ extension Interceptable {
             do {
                 let post = Posted(message.load(as: Message.self), PostContext(frame))
                 frame.apply(try body(post), to: message)
-            } catch { frame.listenerThrew(error) }
+            } catch { frame.report(error) }
         }
         return register(interceptor, isolation: nil)
     }

@@ -55,7 +55,7 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
     public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         // Keeps the list alive until the post has ended.
         defer { withExtendedLifetime(self) {} }
-        return MessageAddress.lending(message) { list.post($0, Post(from: sender, echo: echo)) }
+        return MessageAddress.lending(message) { list.post($0, PostOptions(from: sender, echo: echo)) }
     }
 }
 

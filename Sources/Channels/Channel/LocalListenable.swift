@@ -44,7 +44,7 @@ extension LocalListenable {
         let listener = Listener<Message>(owner, .isolated(nil), options) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
                 message.lend(as: Message.self) { message in
-                    do { try body.value(owner, message) } catch { frame.listenerThrew(error) }
+                    do { try body.value(owner, message) } catch { frame.report(error) }
                 }
             }
         }
@@ -66,7 +66,7 @@ extension LocalListenable {
         let listener = Listener<Message>(owner, .isolated(nil), options) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
                 message.lend(as: Message.self) { message in
-                    do { try body.value(owner, message) } catch { frame.listenerThrew(error) }
+                    do { try body.value(owner, message) } catch { frame.report(error) }
                 }
             }
         }
@@ -100,7 +100,7 @@ extension LocalListenable {
         let body = Unchecked(body)
         let listener = Listener<Message>(nil, .isolated(nil), options) { message, _, frame in
             message.lend(as: Message.self) { message in
-                do { try body.value(message) } catch { frame.listenerThrew(error) }
+                do { try body.value(message) } catch { frame.report(error) }
             }
         }
         return register(LocalListener(listener))

@@ -39,9 +39,7 @@ extension ListenerEntry {
         _ count: Recorder.Count?,
         _ lanes: inout LaneSnapshots
     ) -> ListenerSnapshot {
-        let counters = counters?.object
-        // The calls of responders are counted only with diagnostics on.
-        let accounts = delivery == .responder && count == nil ? nil : accounts ?? count.map { _ in ListenerAccounts() }
+        let accounts = accounts ?? count.map { _ in ListenerAccounts() }
         let isTraced = count?.isTracing == true
         let record = record
         let waited = isTraced ? record?.waited.histogram : nil
@@ -55,25 +53,26 @@ extension ListenerEntry {
             delivered: accounts?.delivered,
             waiting: accounts?.waiting,
             dropped: accounts?.dropped,
-            missed: counters?.missedCount ?? 0,
-            mostWaiting: count != nil && mailbox != nil ? record?.mostWaiting.load(ordering: .relaxed) ?? 0 : nil,
+            missed: missedCount,
+            mostWaiting: count != nil && (mailbox != nil || isSequence)
+                ? record?.mostWaiting.load(ordering: .relaxed) ?? 0 : nil,
             failures: count.map { _ in record?.failures.load(ordering: .relaxed) ?? 0 },
             waited: waited,
             spent: isTraced ? record?.spent.histogram : nil,
-            lane: mailbox?.lane.flatMap { lanes.index(of: $0, waited) }
+            lane: mailbox.flatMap { lanes.index(of: $0.lane, waited) }
         )
     }
 
     var delivery: ListenerSnapshot.Delivery {
         if isInterceptor { return .interceptor }
         if isForwarder { return .pattern }
-        guard let mailbox else { return counters?.borrow { $0.responderCalls } != nil ? .responder : .direct }
-        return switch mailbox.lane?.target {
+        if isSequence { return .sequence }
+        guard let mailbox else { return isResponder ? .responder : .direct }
+        return switch mailbox.lane.target {
         case .mainActor: .mainActor
         case .actor: .actor
         case .queue: .queue
         case .awaiting: .async
-        case nil: .sequence
         }
     }
 }

@@ -53,7 +53,7 @@ extension Listenable {
         let listener = Listener<Message>(owner, delivery, options) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
                 message.lend(as: Message.self) { message in
-                    do { try plain(owner, message) } catch { frame.listenerThrew(error) }
+                    do { try plain(owner, message) } catch { frame.report(error) }
                 }
             }
         }
@@ -108,7 +108,7 @@ extension Listenable {
         let listener = Listener<Message>(owner, .queue(queue), options) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
                 message.lend(as: Message.self) { message in
-                    do { try body(owner, message) } catch { frame.listenerThrew(error) }
+                    do { try body(owner, message) } catch { frame.report(error) }
                 }
             }
         }
@@ -133,7 +133,7 @@ extension Listenable {
         let listener = Listener<Message>(owner, .owner, options) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
                 message.lend(as: Message.self) { message in
-                    do { try plain(owner, message) } catch { frame.listenerThrew(error) }
+                    do { try plain(owner, message) } catch { frame.report(error) }
                 }
             }
         }
@@ -202,7 +202,7 @@ extension Listenable {
         let plain = ThrowingBody1(unisolated: ThrowingIsolatedBody1(body)).call
         let listener = Listener<Message>(nil, delivery, options) { message, _, frame in
             message.lend(as: Message.self) { message in
-                do { try plain(message) } catch { frame.listenerThrew(error) }
+                do { try plain(message) } catch { frame.report(error) }
             }
         }
         return register(listener, isolation: isolation)
@@ -243,7 +243,7 @@ extension Listenable {
         let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
         let listener = Listener<Message>(nil, .queue(queue), options) { message, _, frame in
             message.lend(as: Message.self) { message in
-                do { try body(message) } catch { frame.listenerThrew(error) }
+                do { try body(message) } catch { frame.report(error) }
             }
         }
         return register(listener, isolation: isolation)

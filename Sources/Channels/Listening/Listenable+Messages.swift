@@ -17,10 +17,10 @@ extension Listenable {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> MessageSequence<Message> {
-        let readers = SequenceReaders()
+        let number = SequenceMailbox.makeNumber()
         let options = ListenerOptions(priority, buffering: buffering, fileID, line)
-        let token = register(Listener(nil, .sequence(readers), options, isBare: true, .nothing), isolation: nil)
-        return MessageSequence(buffer: SequenceBuffer(token, readers, source: Self.self))
+        let token = register(Listener(nil, .sequence(number), options, isBare: true, .nothing), isolation: nil)
+        return MessageSequence(buffer: SequenceBuffer(token, number, source: Self.self))
     }
 
     /// Waits for the next message that satisfies a condition; for a state, the current value is tested first.

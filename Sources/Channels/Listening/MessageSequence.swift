@@ -41,7 +41,7 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Message? {
             while true {
-                if turn.ends() { await Task.yield() }
+                if turn.endIfDue() { await Task.yield() }
                 if let message = take() { return message }
                 guard await buffer.waitForMore(&turn) else { return take() }
             }

@@ -127,7 +127,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
         _ body: (Observer) -> Void
     ) -> Int {
         defer { withExtendedLifetime(self) {} }
-        let post = Post(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
+        let post = PostOptions(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
         return list.notify(post) { existential in
             // The list holds the observer during the call.
             existential.lend(as: Observer.self) { observer in body(observer) }
@@ -210,7 +210,7 @@ extension ListenerList {
     /// Delivers like a post, but calls a closure of the notifier. The closure does not escape, so it cannot
     /// travel in the message without an allocation.
     @usableFromInline
-    func notify(_ post: Post, _ visit: (MessageAddress) -> Void) -> Int {
+    func notify(_ post: PostOptions, _ visit: (MessageAddress) -> Void) -> Int {
         if head.load(ordering: .acquiring) == 0, !isObserved { return 0 }
         var visitor = Visitor()
         return MessageAddress.lending(mutable: &visitor) { visitor in
@@ -249,7 +249,7 @@ extension ListenerList {
     private func notify(_ observer: ListenerEntry, _ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Bool {
         let word = observer.word.load(ordering: .acquiring)
         // Retained for the call, and released after it.
-        let owner = observer.retainedOwner
+        let owner = observer.retainOwner()
         defer { owner?.release() }
         guard admits(frame, to: observer, word, owner) else { return false }
         frame.pointee.beginCall(of: observer)
@@ -268,7 +268,7 @@ extension ListenerList {
     /// Calls an observer while diagnostics may be on.
     @inline(never)
     private func countCall(of observer: ListenerEntry, _ frame: FrameReference, _ call: () -> Void) {
-        if isObserved { observer.ensureCounters().borrow { $0.countDirectCall() } }
+        if isObserved { observer.ensureRoute().borrow { $0.countDirectCall() } }
         guard let trace = frame.pointee.envelope?.trace else { return call() }
         trace.deliver(to: observer, call)
     }

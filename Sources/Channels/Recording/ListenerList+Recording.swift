@@ -36,19 +36,17 @@ extension ListenerList {
     }
 
     /// Traces a value of a state before it is stored and enqueued. Calls the body with the post to deliver.
-    func traceState(_ post: Post, _ body: (Post) -> Void) {
+    func traceState(_ post: PostOptions, _ body: (PostOptions) -> Void) {
         let envelope = post.envelope
         guard let recorder = activeRecorder, recorder.traces, envelope?.trace == nil else { return body(post) }
         let origin = envelope?.origin ?? .local
         recorder.withTrace(nil, self, envelope?.sender.map { type(of: $0) }, origin, at: post.site) { trace in
-            let traced = Envelope(
-                sender: envelope?.sender,
-                origin: origin,
-                delivery: envelope?.delivery,
-                tracker: envelope?.tracker,
-                trace: trace
+            body(
+                PostOptions(
+                    post,
+                    Envelope(envelope, sender: envelope?.sender, tracker: envelope?.tracker, trace: trace)
+                )
             )
-            body(Post(post, traced))
         }
     }
 

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What is recorded of a listener only while its channel is counted or traced. Kept with its ``ListenerCounters``.
+/// What is recorded of a listener only while its channel is counted or traced. Kept with its ``ListenerRoute``.
 final class ListenerRecord: Sendable {
     /// From the post to the call.
     let waited = TimeCounts()
@@ -18,18 +18,15 @@ final class ListenerRecord: Sendable {
 
 extension ListenerEntry {
     /// The record, if there is one. Nothing else is kept in its place.
-    var record: ListenerRecord? { counters?.borrow { $0.record?.object }.map { known($0, as: ListenerRecord.self) } }
+    var record: ListenerRecord? { route?.borrow { $0.record?.object }.map { known($0, as: ListenerRecord.self) } }
 
     func ensureRecord() -> ListenerRecord {
-        known(ensureCounters().borrow { $0.ensureRecord { ListenerRecord() } }, as: ListenerRecord.self)
+        known(ensureRoute().borrow { $0.ensureRecord { ListenerRecord() } }, as: ListenerRecord.self)
     }
 
     /// Begins anew with what is counted only while somebody looks.
     func resetRecord() {
         record?.reset()
-        let isAlwaysCounted = word.load(ordering: .relaxed) & (Self.waits | Self.counted) != 0
-        counters?.borrow { counters in
-            if !isAlwaysCounted || counters.responderCalls != nil { counters.directCalls.store(0, ordering: .relaxed) }
-        }
+        if !isAlwaysCounted { route?.borrow { $0.directCalls.store(0, ordering: .relaxed) } }
     }
 }

@@ -21,14 +21,9 @@ extension Recorder {
         let senderType: (any Any.Type)? = (sender ?? former?.sender).map { type(of: $0) }
         var reached = 0
         withTrace(message, list, senderType, former?.origin ?? .local, at: frame.pointee.site) { trace in
-            frame.pointee.envelope = Envelope(
-                // Observers of a protocol have no mailbox, so their sender need not be Sendable.
-                sender: list.kind == .protocol ? nil : former?.sender ?? sender.map { sendable($0) },
-                origin: former?.origin ?? .local,
-                delivery: former?.delivery,
-                tracker: former?.tracker,
-                trace: trace
-            )
+            // Observers of a protocol have no mailbox, so their sender need not be Sendable.
+            let sender = list.kind == .protocol ? nil : former?.sender ?? sender.map { sendable($0) }
+            frame.pointee.envelope = Envelope(former, sender: sender, tracker: former?.tracker, trace: trace)
             reached = deliver()
         }
         return reached

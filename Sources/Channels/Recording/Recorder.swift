@@ -3,7 +3,7 @@ internal import Synchronization
 // Recording: counting and tracing a channel while its diagnostics are on.
 //
 // A list tells its instrument, if it has one that is switched on (`ListInstrument`): the `Recorder`. It counts posts
-// and keeps texts of messages (`MessageText`); listeners count in their `ListenerCounters` and `ListenerRecord`; a
+// and keeps texts of messages (`MessageText`); listeners count in their `ListenerRoute` and `ListenerRecord`; a
 // traced message carries a `PostTrace`, which calls the instruments of the switchboard. Diagnostics, above, shows all
 // of it.
 
@@ -102,13 +102,13 @@ final class Recorder: ListInstrument {
 
     func countPost() { posts.wrappingAdd(1, ordering: .relaxed) }
 
-    func ownerWasLost() { lostOwners.wrappingAdd(1, ordering: .relaxed) }
+    func didLoseOwner() { lostOwners.wrappingAdd(1, ordering: .relaxed) }
 
-    func listenerThrew(_ listener: ListenerEntry) {
+    func didThrow(_ listener: ListenerEntry) {
         listener.ensureRecord().failures.wrappingAdd(1, ordering: .relaxed)
     }
 
-    func messageWaits(for listener: ListenerEntry) {
+    func didEnqueue(for listener: ListenerEntry) {
         guard let accounts = listener.accounts else { return }
         listener.ensureRecord().mostWaiting.max(accounts.waiting, ordering: .relaxed)
     }

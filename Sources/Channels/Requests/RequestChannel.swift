@@ -198,7 +198,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
                 guard owner != nil || !entry.hasOwner else { return true }
                 var responder: Responder?
                 frame.pointee.beginCall(of: entry)
-                if list.isObserved { entry.counters?.borrow { $0.countDirectCall() } }
+                if list.isObserved { entry.route?.borrow { $0.countDirectCall() } }
                 MessageAddress.lending(mutable: &responder) { entry.run($0, owner.map { OwnerReference($0) }, frame) }
                 guard let responder else { return true }
                 responder.owner.object = owner.map { sendable($0) }
@@ -237,7 +237,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
             } else {
                 await call()
             }
-            chain.callHasEnded()
+            chain.endCall()
             responder.calls.end()
             // Before the asker continues: a responder whose owner it then releases does not answer again.
             responder.owner.object = nil

@@ -46,8 +46,8 @@ extension PostTracker {
         return tracker
     }
 
-    fileprivate func post(_ isolation: (any Actor)?, _ site: PackedSite) -> Post {
-        Post(isolation: isolation, at: site, Envelope(sender: nil, origin: .local, tracker: self))
+    fileprivate func post(_ isolation: (any Actor)?, _ site: PackedSite) -> PostOptions {
+        PostOptions(isolation: isolation, at: site, Envelope(sender: nil, origin: .local, tracker: self))
     }
 
     /// - Parameter isWaiting: Whether the turn is still to come.

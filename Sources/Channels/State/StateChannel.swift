@@ -50,7 +50,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         diagnostics: Diagnostics = .off
     ) {
         self.init(initial, onFault: onFault, diagnostics: diagnostics)
-        Demand.tell(onDemand, of: list)
+        Demand.report(onDemand, of: list)
     }
 
     init(_ initial: State, name: String?, faults: FaultReporter, diagnostics: Diagnostics) {
@@ -96,12 +96,12 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) {
-        store(value, Post(isolation: isolation, at: PackedSite(fileID, line)))
+        store(value, PostOptions(isolation: isolation, at: PackedSite(fileID, line)))
     }
 
     /// - Returns: Whether it waits to be delivered.
     @inlinable @inline(__always) @discardableResult
-    func store(_ value: State, _ post: Post) -> Bool {
+    func store(_ value: State, _ post: PostOptions) -> Bool {
         // Keeps the replaced value until the end of this method, so that it is released without the lock.
         var other = value
         let waits = MessageAddress.lending(value) { message in
@@ -126,12 +126,12 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var waits = false
-        return try update(Post(isolation: isolation, at: PackedSite(fileID, line)), &waits, body)
+        return try update(PostOptions(isolation: isolation, at: PackedSite(fileID, line)), &waits, body)
     }
 
     @inlinable @inline(__always)
     func update<Result, Failure: Error>(
-        _ post: Post,
+        _ post: PostOptions,
         _ waits: inout Bool,
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -212,7 +212,7 @@ extension StateChannel {
         listener.registration.buffering = buffering
         let entry = list.makeEntry(listener.registration, isCounted: true)
         let priority = listener.registration.priority
-        core.admit(entry, priority, Post(isolation: isolation), startsWithNext: startsWithNext)
+        core.admit(entry, priority, PostOptions(isolation: isolation), startsWithNext: startsWithNext)
         return entry.makeToken()
     }
 }

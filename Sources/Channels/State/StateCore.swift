@@ -39,7 +39,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ///   - store: Replaces the value at the address; called under the lock, unless it is refused.
     /// - Returns: Whether it waits to be delivered. Its tracker, if it has one, is told then.
     @usableFromInline
-    func set(_ message: MessageAddress, _ post: Post, store: (MessageAddress) -> Void) -> Bool {
+    func set(_ message: MessageAddress, _ post: PostOptions, store: (MessageAddress) -> Void) -> Bool {
         trapInsideUpdate("set")
         guard let chain = chainOfChange() else { return false }
         guard list.isObserved else { return set(message, post, chain, store) }
@@ -49,7 +49,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     }
 
     @inline(__always)
-    private func set(_ message: MessageAddress, _ post: Post, _ chain: Int, _ store: (MessageAddress) -> Void) -> Bool {
+    private func set(_ message: MessageAddress, _ post: PostOptions, _ chain: Int, _ store: (MessageAddress) -> Void)
+        -> Bool
+    {
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
             store(guarded.value.address)
             return admitChange(&guarded, post.envelope, chain)
@@ -76,7 +78,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     /// - Parameter change: Changes it under the lock, unless that is refused. Returns whether it did.
     /// - Returns: Whether it waits to be delivered. Its tracker, if it has one, is told then.
     @usableFromInline
-    func update(_ post: Post, change: (MessageAddress) -> Bool) -> Bool {
+    func update(_ post: PostOptions, change: (MessageAddress) -> Bool) -> Bool {
         trapInsideUpdate("update")
         guard let chain = chainOfChange() else { return false }
         guard list.isObserved else { return self.change(post, chain, change) }
@@ -86,7 +88,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     }
 
     @inline(__always)
-    private func change(_ post: Post, _ chain: Int, _ change: (MessageAddress) -> Bool) -> Bool {
+    private func change(_ post: PostOptions, _ chain: Int, _ change: (MessageAddress) -> Bool) -> Bool {
         let thread = ThreadReference.current
         return takeTurn(post) { guarded in
             updater.store(thread.address, ordering: .relaxed)
@@ -98,7 +100,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 
     /// Registers an entry and hands it the current value, between two changes.
     /// - Parameter startsWithNext: Whether it receives later values only.
-    func admit(_ entry: ListenerEntry, _ priority: Priority, _ post: Post, startsWithNext: Bool) {
+    func admit(_ entry: ListenerEntry, _ priority: Priority, _ post: PostOptions, startsWithNext: Bool) {
         // No value is set while the state's lock is held. The entry's number excludes it from the values that
         // wait; those set later find it registered; the current value takes its turn between the two. The
         // list's lock is taken inside, never the reverse. If it is refused, the next value is the first.
@@ -114,8 +116,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             return admit(&guarded, nil, for: entry, chain)
         }
         list.didUnlock()
-        if !isIn { list.endTooLate(entry) }
-        list.delegate?.listeningChanged(in: list)
+        if !isIn { list.endRejected(entry) }
+        list.delegate?.didChangeListening(in: list)
     }
 
     /// Ends the listeners when the channel is deallocated, after the values that wait. Those are delivered by
@@ -129,7 +131,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         trapInsideUpdate("resume")
         // If the turn is refused, the listener stays paused.
         guard let chain = chainOfChange() else { return }
-        takeTurn(Post()) { guarded in
+        takeTurn(PostOptions()) { guarded in
             guard entry.isPaused, !entry.hasEnded, !guarded.turns.isClosing else { return nil }
             // A new number, because the current value takes its turn after the values that wait: the
             // deliverer may have found the listener before it was paused, without having called it yet.
@@ -146,7 +148,7 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 
     init(_ core: StateCore) { self.core = core }
 
-    func takesOverResuming(_ entry: ListenerEntry) -> Bool {
+    func resume(_ entry: ListenerEntry) -> Bool {
         core?.resume(entry)
         return true
     }
@@ -178,7 +180,7 @@ extension StateCore {
     /// Runs a body under the lock, then delivers the value stored if that is this caller's part.
     /// - Returns: Whether it waits to be delivered.
     @discardableResult
-    private func takeTurn(_ post: Post, _ body: (inout Guarded) -> StateTurns.Admission?) -> Bool {
+    private func takeTurn(_ post: PostOptions, _ body: (inout Guarded) -> StateTurns.Admission?) -> Bool {
         list.layout.withTemporary { message in
             let admission = guarded.withLock { guarded -> StateTurns.Admission? in
                 let admission = body(&guarded)
@@ -193,13 +195,13 @@ extension StateCore {
     }
 
     /// Delivers a turn, then those that wait, in order, until none is left or a job takes over.
-    private func deliver(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: Post) {
+    private func deliver(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: PostOptions) {
         postTurn(message, turn, post)
-        if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(post) }
+        if guarded.withLock({ !$0.turns.endIfNothingWaits() }) { deliverWaiting(post) }
     }
 
     @inline(never)
-    private func postTurn(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: Post) {
+    private func postTurn(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: PostOptions) {
         var frame = PostFrame(list, message, post)
         frame.number = turn.before
         frame.chain = turn.chain
@@ -210,13 +212,13 @@ extension StateCore {
 
     /// - Parameter post: Who delivers. Listeners are called on its isolation.
     @inline(never)
-    private func deliverWaiting(_ post: Post) {
+    private func deliverWaiting(_ post: PostOptions) {
         let thread = ThreadReference.current
         list.layout.withTemporary { message in
             while true {
                 switch guarded.withLock({ $0.turns.next(for: thread.address, into: message) }) {
                 case .deliver(let turn, let envelope):
-                    postTurn(message, turn, Post(post, envelope))
+                    postTurn(message, turn, PostOptions(post, envelope))
                     envelope?.tracker?.finish(.settled)
                     // Each value is released at the end of its turn, without the lock.
                     list.layout.destroy(message)
@@ -235,6 +237,6 @@ extension StateCore {
     private func resume() {
         let thread = ThreadReference.current
         guarded.withLock { $0.turns.takeOver(by: thread.address) }
-        deliverWaiting(Post())
+        deliverWaiting(PostOptions())
     }
 }

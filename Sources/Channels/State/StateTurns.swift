@@ -66,7 +66,7 @@ struct StateTurns: ~Copyable {
             deliverer = thread
             return .deliver(turn)
         }
-        if let entry, renews(entry, before: number) { return .wait }
+        if let entry, renew(entry, before: number) { return .wait }
         turns.append(turn)
         values.append(copying: value, envelope)
         // Not for a registration, nor for the delivering thread, which would wait for itself.
@@ -75,7 +75,7 @@ struct StateTurns: ~Copyable {
     }
 
     /// Renews the last turn if it is the listener's: it was paused and resumed without a change in between.
-    private mutating func renews(_ entry: ListenerEntry, before number: UInt64) -> Bool {
+    private mutating func renew(_ entry: ListenerEntry, before number: UInt64) -> Bool {
         let isLast = turns.withLast { last in
             guard last.entry === entry else { return false }
             last.before = number
@@ -86,7 +86,7 @@ struct StateTurns: ~Copyable {
 
     /// Ends the delivery of a value that did not wait, and returns whether nothing else waits.
     @inline(__always)
-    mutating func endsIfNothingWaits() -> Bool {
+    mutating func endIfNothingWaits() -> Bool {
         guard values.isEmpty, !isClosing else { return false }
         deliverer = 0
         return true

@@ -100,7 +100,7 @@ private final class HubDelegate: ListenerListDelegate, @unchecked Sendable {  //
         self.reference = reference
     }
 
-    func listeningChanged(in hub: ListenerList) {
+    func didChangeListening(in hub: ListenerList) {
         guard hub.isEmptyNow, let listener else { return }
         reference.patterns?.remove(listener)
     }

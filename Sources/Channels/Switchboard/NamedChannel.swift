@@ -66,7 +66,7 @@ extension NamedChannel {
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
         // On the switchboard, so that a caller who makes this value only to post need not retain its parts.
-        let post = Post(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
+        let post = PostOptions(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
         return switchboard.post(message, post, to: key)
     }
 
@@ -96,14 +96,14 @@ extension NamedChannel {
 
 extension Switchboard {
     @inlinable
-    func post<Message: Sendable>(_ message: Message, _ post: Post, to key: NameKey) -> Int {
+    func post<Message: Sendable>(_ message: Message, _ post: PostOptions, to key: NameKey) -> Int {
         let reached = MessageAddress.lending(message) { self.post($0, post, to: key, ofMessages: Message.self) }
         return reached ?? postToChannel(of: key, message, post)
     }
 
     /// Posts to a name without a channel, because patterns may match it.
     @usableFromInline @inline(never)
-    func postToChannel<Message: Sendable>(of key: NameKey, _ message: Message, _ post: Post) -> Int {
+    func postToChannel<Message: Sendable>(of key: NameKey, _ message: Message, _ post: PostOptions) -> Int {
         guard let channel: Channel<Message> = channelToPost(key) else { return 0 }
         defer { withExtendedLifetime(channel) {} }
         return MessageAddress.lending(message) { channel.list.post($0, post) }
@@ -126,7 +126,7 @@ extension Switchboard {
     }
 
     private func find(_ key: NameKey, toPost type: any Any.Type) throws -> AnyObject? {
-        let found = registry.withShard(of: key) { $0.channelToPost(key, ofMessages: ObjectIdentifier(type)) }
+        let found = registry.withShard(of: key) { $0.channelEvenIfKept(key, ofMessages: ObjectIdentifier(type)) }
         return try found ?? registry.channel(key, kind: .messages(type))
     }
 

@@ -35,7 +35,7 @@ extension RegistryShard {
     }
 
     /// The channel to post on, which may be kept: nobody else may be handed it.
-    func channelToPost(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
+    func channelEvenIfKept(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
         read(key) { $0.messageType == type ? $0.living : nil }
     }
 
@@ -46,7 +46,9 @@ extension RegistryShard {
     func list(_ key: NameKey) -> ListenerList? { read(key) { $0.isKept ? nil : $0.list } }
 
     @inline(__always)
-    func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: ObjectIdentifier) -> Int? {
+    func post(_ message: MessageAddress, _ post: PostOptions, to key: NameKey, ofMessages type: ObjectIdentifier)
+        -> Int?
+    {
         let thread = ThreadReference.current
         let use = announceUse(by: thread)
         guard let slot = table?.borrow({ $0.find(key) }), slot.borrow({ $0.messageType }) == type else {
@@ -70,7 +72,7 @@ extension RegistryShard {
     @inline(never)
     private func postRetaining(
         _ message: MessageAddress,
-        _ post: Post,
+        _ post: PostOptions,
         on channel: AnyObject,
         _ list: Unretained<ListenerList>
     ) -> Int {

@@ -78,7 +78,7 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
     }
 
     /// Retains the channel while it has listeners.
-    func listeningChanged(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
+    func didChangeListening(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
         var removed: Removed = []
         lock.withLock {
             guard let slot = self.slot(of: key), slot.list === list else { return }

@@ -303,7 +303,7 @@ public final class Switchboard: Sendable {
     private static func trap(_ error: any Error) -> Never { fatalError("\(error)") }
 
     @usableFromInline
-    func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: any Any.Type) -> Int? {
+    func post(_ message: MessageAddress, _ post: PostOptions, to key: NameKey, ofMessages type: any Any.Type) -> Int? {
         registry.withShard(of: key) { $0.post(message, post, to: key, ofMessages: ObjectIdentifier(type)) }
     }
 }

@@ -33,12 +33,12 @@ final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  /
         self.next = next
     }
 
-    func listeningChanged(in list: ListenerList) {
+    func didChangeListening(in list: ListenerList) {
         guard let channel, let registry = reference.registry else { return }
-        registry.withShard(of: key) { $0.listeningChanged(key, channel, list) }
+        registry.withShard(of: key) { $0.didChangeListening(key, channel, list) }
     }
 
-    func listHasClosed(_ list: ListenerList) { reference.switchboard?.hasClosed(list, key) }
+    func didClose(_ list: ListenerList) { reference.switchboard?.hasClosed(list, key) }
 
-    func takesOverResuming(_ entry: ListenerEntry) -> Bool { next?.takesOverResuming(entry) ?? false }
+    func resume(_ entry: ListenerEntry) -> Bool { next?.resume(entry) ?? false }
 }

@@ -8,7 +8,7 @@ struct ReaderTurnTests {
         for _ in 0..<3 {
             let start = ContinuousClock.now
             var count = 0
-            while !turn.ends() { count += 1 }
+            while !turn.endIfDue() { count += 1 }
             #expect(.now - start >= .milliseconds(1) && count > 0)
             // The clock is read at the first message of each turn, and less and less often.
             #expect(turn.left == 0)
@@ -21,11 +21,11 @@ struct ReaderTurnTests {
         while true {
             var turn = ReaderTurn()
             count += 1
-            if turn.ends() { break }
+            if turn.endIfDue() { break }
         }
         #expect(.now - start >= .milliseconds(1) && count > 1)
         var turn = ReaderTurn()
-        let ends = turn.ends()
+        let ends = turn.endIfDue()
         #expect(!ends)
     }
 }

@@ -12,7 +12,7 @@ struct StateTurnsTests {
         var deliverer: UInt { turns.deliverer }
         var waitingCount: Int { turns.waitingCount }
 
-        func endsIfNothingWaits() -> Bool { turns.endsIfNothingWaits() }
+        func endIfNothingWaits() -> Bool { turns.endIfNothingWaits() }
         func takeOver(by thread: UInt) { turns.takeOver(by: thread) }
         func close() -> Bool { turns.close() }
 
@@ -47,7 +47,7 @@ struct StateTurnsTests {
     }
 
     private func entry() -> ListenerEntry {
-        ListenerEntry(bits: 0, owner: nil, counters: nil, site: PackedSite(#fileID, #line), call: .nothing)
+        ListenerEntry(bits: 0, owner: nil, route: nil, site: PackedSite(#fileID, #line), call: .nothing)
     }
 
     @Test func whoSetsAloneDeliversAtOnceAndTheRoleIsFreeAfterwards() {
@@ -57,7 +57,7 @@ struct StateTurnsTests {
             return
         }
         #expect(turn.setter == 1 && run.deliverer == 1)
-        #expect(run.endsIfNothingWaits() && run.deliverer == 0)
+        #expect(run.endIfNothingWaits() && run.deliverer == 0)
     }
 
     @Test func whatIsSetMeanwhileIsDeliveredInOrderWhoeverSetIt() {
@@ -69,7 +69,7 @@ struct StateTurnsTests {
                 return
             }
         }
-        #expect(!run.endsIfNothingWaits())
+        #expect(!run.endIfNothingWaits())
         #expect(run.deliver(on: 1) == 6 && run.delivered == [1, 2, 3, 4, 5, 6] && run.deliverer == 0)
     }
 
@@ -122,7 +122,7 @@ struct StateTurnsTests {
         let run = Run()
         run.set(0, from: 1)
         run.set(1, from: 2)
-        #expect(!run.close() && !run.endsIfNothingWaits())
+        #expect(!run.close() && !run.endIfNothingWaits())
         guard case .deliver = run.next(for: 1), case .end(closesList: true) = run.next(for: 1) else {
             Issue.record("it is not closed at the end")
             return

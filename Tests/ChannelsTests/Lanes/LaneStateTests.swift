@@ -20,11 +20,11 @@ struct LaneStateTests {
 
     @Test func aLaneSaysThatTooManyWaitWheneverTheyHaveDoubled() {
         let layout = MessageLayout(Int.self)
-        let mailbox = Mailbox(nil, layout, .newest(1))
+        let mailbox = Mailbox(Lane(.mainActor), layout, .newest(1))
         let entry = ListenerEntry(
-            bits: ListenerEntry.waits,
+            bits: ListenerEntry.laned,
             owner: nil,
-            counters: mailbox,
+            route: mailbox,
             site: PackedSite(#fileID, #line),
             call: .nothing
         )
@@ -62,7 +62,7 @@ private struct Run: ~Copyable {
     private let seed: Int
     private var random: SeededGenerator
     private var state = LaneState()
-    private var drain = DrainState()
+    private var drain = LaneState.Taken()
     private var members: [Member] = []
     /// The model: what waits, oldest first.
     private var waiting: [Waiting] = []
@@ -81,10 +81,10 @@ private struct Run: ~Copyable {
     private mutating func register() {
         let limit = Int.random(in: 1...4, using: &random)
         let policy: BufferingPolicy = [.unbounded, .newest(limit), .oldest(limit)].randomElement(using: &random)!
-        let mailbox = Mailbox(nil, MessageLayout(Int.self), policy)
+        let mailbox = Mailbox(Lane(.mainActor), MessageLayout(Int.self), policy)
         let call = BareCall { _, _, _ in }
         let site = PackedSite(#fileID, #line)
-        let entry = ListenerEntry(bits: ListenerEntry.waits, owner: nil, counters: mailbox, site: site, call: call)
+        let entry = ListenerEntry(bits: ListenerEntry.laned, owner: nil, route: mailbox, site: site, call: call)
         members.append(Member(entry: entry, mailbox: mailbox))
     }
 
@@ -223,7 +223,7 @@ private struct Run: ~Copyable {
     }
 
     private mutating func settle() {
-        let called = drain.called
+        let called = drain.unsettled
         var cleanup = PendingCleanup()
         drain.settle(&cleanup)
         for listener in called {

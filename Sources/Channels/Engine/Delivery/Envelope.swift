@@ -22,6 +22,17 @@ final class Envelope: Sendable {
         self.tracker = tracker
         self.trace = trace
     }
+
+    /// Makes an envelope of a message that may have had one, with another tracker or trace.
+    convenience init(
+        _ former: Envelope?,
+        sender: (any AnyObject & Sendable)?,
+        tracker: PostTracker?,
+        trace: (any MessageTrace)?
+    ) {
+        let origin = former?.origin ?? .local
+        self.init(sender: sender, origin: origin, delivery: former?.delivery, tracker: tracker, trace: trace)
+    }
 }
 
 extension PostContext {

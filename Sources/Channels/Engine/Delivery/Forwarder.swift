@@ -7,7 +7,7 @@ internal import Synchronization
 /// call the listener until the entry that forwards to it has left that channel. So its closure is freed once all of
 /// these have left, by what they keep alive (`PatternListener`).
 @usableFromInline
-final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
+final class Forwarder: ListenerRoute, @unchecked Sendable {  // constants
     /// Returns what a bridge enqueues for a message posted in this process; nil to skip it.
     typealias Intake = @Sendable (_ name: String, _ message: any Sendable) -> (any Sendable)?
 
@@ -42,8 +42,8 @@ extension ListenerEntry {
     @inline(__always)
     var forwarder: Unretained<Forwarder>? {
         guard isForwarder else { return nil }
-        // The bit is set only if the counters are a forwarder.
-        return Unretained(address: countersAddress.load(ordering: .relaxed))
+        // The bit is set only if the route is a forwarder.
+        return Unretained(address: routeAddress.load(ordering: .relaxed))
     }
 }
 
@@ -66,13 +66,13 @@ extension ListenerList {
     private func hear(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         // Its closure stays while a post is at an entry that forwards to it.
         let word = listener.word.load(ordering: .sequentiallyConsistent)
-        guard word & ListenerEntry.treatment == 0, !frame.pointee.checksAll, !isObserved else {
+        guard word & ListenerEntry.routing == 0, !frame.pointee.checksAll, !isObserved else {
             return hearWithChecks(message, frame, listener)
         }
         var owner: Unretained<AnyObject>?
         if word & ListenerEntry.owned != 0 {
             // Retained during the call.
-            owner = listener.retainedOwner
+            owner = listener.retainOwner()
             guard owner != nil else { return hearWithChecks(message, frame, listener) }
         }
         frame.pointee.beginCall(of: listener)

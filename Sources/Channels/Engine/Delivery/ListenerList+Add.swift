@@ -4,36 +4,35 @@ extension ListenerList {
     /// Makes the entry of a listener. `isCounted`: whether its calls are counted even without diagnostics.
     @inline(__always)
     func makeEntry(_ listener: __shared Registration, isCounted: Bool = false) -> ListenerEntry {
-        let (owner, isolation, extras) = (listener.owner, listener.isolation, listener.extras)
+        let (owner, isolation, details) = (listener.owner, listener.isolation, listener.details)
         var bits = owner == nil ? 0 : ListenerEntry.owned
-        var counters: ListenerCounters?
+        var route: ListenerRoute?
         // Other listeners have neither a mailbox nor counts.
-        if extras != nil || isolation != nil || isCounted {
-            counters = makeCounters(owner, isolation, extras, isCounted, &bits)
+        if details != nil || isolation != nil || isCounted {
+            route = makeRoute(owner, isolation, details, isCounted, &bits)
         }
-        return ListenerEntry(bits: bits, owner: owner, counters: counters, site: listener.site, call: listener.call)
+        return ListenerEntry(bits: bits, owner: owner, route: route, site: listener.site, call: listener.call)
     }
 
-    /// Makes the mailbox or counters of a listener that needs them, and sets its bits.
+    /// Makes the route of a listener that needs one, and sets its bits.
     @inline(never)
-    private func makeCounters(
+    private func makeRoute(
         _ owner: AnyObject?,
         _ isolation: (any Actor)?,
-        _ extras: Registration.Extras?,
+        _ details: Registration.Details?,
         _ isCounted: Bool,
         _ bits: inout UInt64
-    ) -> ListenerCounters? {
-        if let extras {
-            if extras.isOnce { bits |= ListenerEntry.once }
-            if !extras.isBare { bits |= ListenerEntry.general }
-            if extras.adaptor != nil { bits |= ListenerEntry.adapts }
+    ) -> ListenerRoute? {
+        if let details {
+            if details.isOnce { bits |= ListenerEntry.once }
+            if !details.isBare { bits |= ListenerEntry.general }
+            if details.adaptor != nil { bits |= ListenerEntry.adapted }
         }
-        let adaptor = extras?.adaptor
-        let lane: Lane?
+        let adaptor = details?.adaptor
+        let lane: Lane
         var asyncCall: AsyncListenerCall?
         var calls: RunningCalls?
-        var readers: SequenceReaders?
-        switch extras?.delivery ?? .isolated(isolation) {
+        switch details?.delivery ?? .isolated(isolation) {
         case .isolated(let actor?): lane = Lane.of(actor)
         case .owner:
             guard let owner = owner as? any Actor else {
@@ -45,32 +44,30 @@ extension ListenerList {
             if overlapping.kind != .queue { calls = RunningCalls(overlapping) }
             lane = Lane(.awaiting(isolation))
             asyncCall = call
-        case .sequence(let found):
-            lane = nil
-            readers = found
-        case .responder(let calls):
-            bits |= ListenerEntry.counted
-            return ListenerCounters(responderCalls: calls)
+        case .sequence(let number):
+            bits |= ListenerEntry.read
+            let buffering = details?.buffering ?? .unbounded
+            return SequenceMailbox(number, adaptor?.layout ?? layout, buffering, adaptor: adaptor)
+        case .responder(let calls): return calls
         case .forwarder(let forwarder):
-            bits |= ListenerEntry.forwards
+            bits |= ListenerEntry.forwarding
             if isCounted { bits |= ListenerEntry.counted }
             return forwarder
         case .interceptor:
-            bits |= ListenerEntry.intercepts
+            bits |= ListenerEntry.intercepting
             return nil
         case .isolated(nil):
             if isCounted { bits |= ListenerEntry.counted }
-            return isCounted || adaptor != nil ? ListenerCounters(adaptor: adaptor) : nil
+            return isCounted || adaptor != nil ? ListenerRoute(adaptor: adaptor) : nil
         }
-        bits |= ListenerEntry.waits
+        bits |= ListenerEntry.laned
         let buffering =
             switch calls?.overlapping.kind {
             case .replace: BufferingPolicy.newest(1)
             case .ignore: BufferingPolicy.oldest(1)
-            case .queue, .concurrent, nil: extras?.buffering ?? .unbounded
+            case .queue, .concurrent, nil: details?.buffering ?? .unbounded
             }
-        let layout = adaptor?.layout ?? layout
-        return Mailbox(lane, readers: readers, layout, buffering, awaiting: asyncCall, calls, adaptor: adaptor)
+        return Mailbox(lane, adaptor?.layout ?? layout, buffering, awaiting: asyncCall, calls, adaptor: adaptor)
     }
 
     /// Registers a listener for as long as its owner or the token lives.
@@ -91,21 +88,21 @@ extension ListenerList {
     private func add(_ entry: ListenerEntry, priority: Int) {
         let isIn = insert(entry, priority: priority)
         didUnlock()
-        if !isIn { endTooLate(entry) }
-        if let delegate { delegate.listeningChanged(in: self) }
+        if !isIn { endRejected(entry) }
+        if let delegate { delegate.didChangeListening(in: self) }
     }
 
     /// Ends a listener that was registered when the list was closed, as those that end with it: its closure is
     /// released, so call this without a lock.
     @inline(never)
-    func endTooLate(_ entry: ListenerEntry) {
-        entry.counters?.borrow { $0.nothingFollows() }
+    func endRejected(_ entry: ListenerEntry) {
+        entry.didEnd(discards: false)
         entry.didLeaveList()
     }
 
     /// Inserts an entry after those of its priority. Runs no user code: the caller may hold a lock, and calls
     /// ``didUnlock()`` later. Returns false, and makes the entry inactive, if the list was closed: the caller ends it
-    /// by ``endTooLate(_:)``.
+    /// by ``endRejected(_:)``.
     @discardableResult
     func insert(_ entry: ListenerEntry, priority: Int) -> Bool {
         let rank = DeliveryRank(isInterceptor: entry.isInterceptor, priority: priority)

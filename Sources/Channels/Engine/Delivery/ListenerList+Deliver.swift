@@ -40,7 +40,7 @@ extension ListenerList {
                     reached &+= 1
                 } else if word ^ ListenerEntry.owned < limit {
                     // Retained during the call.
-                    if let owner = listener.retainedOwner {
+                    if let owner = listener.retainOwner() {
                         frame.pointee.listener = entry
                         listener.body.callBare(message, owner: OwnerReference(owner))
                         reached &+= 1
@@ -48,9 +48,9 @@ extension ListenerList {
                     } else {
                         endOrphan(listener)
                     }
-                } else if word ^ ListenerEntry.adapts < limit {
+                } else if word ^ ListenerEntry.adapted < limit {
                     frame.pointee.listener = entry
-                    if listener.certainAdaptor.borrow({ $0.includes(message) }) {
+                    if listener.knownAdaptor.borrow({ $0.includes(message) }) {
                         reached &+= adaptAndCall(frame, listener)
                     }
                 } else {
@@ -89,7 +89,7 @@ extension ListenerList {
             guard !frame.pointee.excludes(owner) else { return false }
         }
         guard word & ListenerEntry.paused == 0 else {
-            listener.counters?.borrow { $0.countMissed() }
+            listener.route?.borrow { $0.countMissed() }
             return false
         }
         return true
@@ -103,20 +103,20 @@ extension ListenerList {
         let word = listener.word.load(ordering: .acquiring)
         guard word & ListenerEntry.number < frame.pointee.number else { return 0 }
         guard !frame.pointee.checksAll else { return deliverIfAdmitted(frame, listener) }
-        let treatment = word & ListenerEntry.treatment
-        if treatment & ~ListenerEntry.counted == 0 { return call(frame, listener, word) }
-        switch treatment {
-        case ListenerEntry.forwards: return forward(frame, listener)
-        case ListenerEntry.waits:
-            // The bit says that there is one.
-            let mailbox = listener.certainMailbox
+        let routing = word & ListenerEntry.routing
+        if routing & ~ListenerEntry.counted == 0 { return call(frame, listener, word) }
+        switch routing {
+        case ListenerEntry.forwarding: return forward(frame, listener)
+        case ListenerEntry.read: return enqueueToRead(frame, listener)
+        case ListenerEntry.laned:
+            let mailbox = listener.knownMailbox
             if mailbox.borrow({ $0.home }) != frame.pointee.isolation {
                 // While a drain is due, it checks the owner: a weak load for each message would cost more
                 // than everything else. If `isBusy` is outdated, the message starts one.
                 if word & ListenerEntry.owned == 0 || mailbox.borrow({ $0.isBusy }) {
                     return enqueue(frame, listener, mailbox)
                 }
-            } else if !mailbox.borrow({ $0.certainLane }).borrow({ $0.isActive.load(ordering: .acquiring) }) {
+            } else if !mailbox.borrow({ $0.isBusy }) {
                 return call(frame, listener, word)
             }
         default: break
@@ -131,9 +131,9 @@ extension ListenerList {
         // Held until the call has ended. A weak reference to nothing is not loaded.
         let owner = word & ListenerEntry.owned == 0 ? nil : listener.owner
         defer { withExtendedLifetime(owner) {} }
-        guard word & ListenerEntry.intercepts == 0, admits(frame, to: listener, word, owner.map { Unretained($0) })
+        guard word & ListenerEntry.intercepting == 0, admits(frame, to: listener, word, owner.map { Unretained($0) })
         else { return 0 }
-        guard word & ListenerEntry.adapts != 0 else { return deliverAdmitted(frame, listener, owner, word) }
+        guard word & ListenerEntry.adapted != 0 else { return deliverAdmitted(frame, listener, owner, word) }
         return adapt(frame, listener) { deliverAdmitted(frame, listener, owner, word) }
     }
 
@@ -150,12 +150,12 @@ extension ListenerList {
             // An adaptor that ended the listener with this message, as `prefix(1)` does, still lets it hear it.
             guard frame.pointee.hasEndedListener || remove(listener, as: ListenerEntry.closed) else { return 0 }
         }
-        if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
-            let isIn = mailbox.enqueue(frame, for: listener)
-            activeInstrument?.messageWaits(for: listener)
+        if word & (ListenerEntry.laned | ListenerEntry.read) != 0, let isIn = enqueueUnlessCalled(frame, listener, word)
+        {
+            activeInstrument?.didEnqueue(for: listener)
             return isIn ? 1 : 0
         }
-        if isObserved { _ = listener.ensureCounters() }
+        if isObserved { _ = listener.ensureRoute() }
         countCall(of: listener, word)
         // The listener of the pattern is counted and waited for.
         if listener.isForwarder { return forward(frame, listener) }
@@ -170,11 +170,28 @@ extension ListenerList {
         return 1
     }
 
+    /// Enqueues the message for a listener that cannot be called here; nil for one that can. Returns false if it has
+    /// ended.
+    @inline(never)
+    private func enqueueUnlessCalled(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Bool? {
+        guard word & ListenerEntry.read == 0 else { return enqueueToRead(frame, listener) > 0 }
+        return listener.knownMailbox.borrow { mailbox in
+            mailbox.mayCall(from: frame.pointee.isolation, listener) ? nil : mailbox.enqueue(frame, for: listener)
+        }
+    }
+
+    /// Puts a message where the readers of a sequence take it. A function of its own, because one that ends with a call
+    /// needs no frame.
+    @inline(never)
+    private func enqueueToRead(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+        listener.knownSequence.borrow { $0.enqueue(frame, for: listener) } ? 1 : 0
+    }
+
     /// Calls a bare listener without an owner that needs no other treatment than its adaptor, whose filter lets the
     /// message pass.
     @inline(never)
     private func adaptAndCall(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        let reached = listener.certainAdaptor.borrow { adaptor in
+        let reached = listener.knownAdaptor.borrow { adaptor in
             adaptor.runIncluded(frame.pointee.message, frame) { message in
                 // The adaptor may have cancelled the listener.
                 guard !listener.isCancelled else { return 0 }
@@ -193,7 +210,7 @@ extension ListenerList {
         frame.pointee.hasEndedListener = false
         defer { frame.pointee.hasEndedListener = false }
         let message = frame.pointee.message
-        let reached = listener.certainAdaptor.borrow { adaptor in
+        let reached = listener.knownAdaptor.borrow { adaptor in
             adaptor.run(message, frame) { adapted in
                 // The adaptor may have cancelled the listener.
                 guard !listener.isCancelled else { return 0 }
@@ -209,7 +226,7 @@ extension ListenerList {
     /// Tells those who read messages of a listener that its adaptor has ended.
     @inline(__always)
     private func endReaders(of listener: ListenerEntry) {
-        if listener.hasEnded { listener.counters?.borrow { $0.nothingFollows() } }
+        if listener.hasEnded { listener.didEnd(discards: false) }
     }
 
     /// Hands a message to a mailbox, and to those of some of the listeners that follow and hear by the same lane.
@@ -220,8 +237,7 @@ extension ListenerList {
                 return mailbox.enqueue(frame, for: listener) ? 1 : 0
             }
             let message = frame.pointee.message
-            guard let lane = mailbox.laneReference else { return mailbox.enqueueToRead(message, for: listener) ? 1 : 0 }
-            return lane.borrow { lane in
+            return mailbox.laneReference.borrow { lane in
                 listener.next.load(ordering: .relaxed) == 0
                     ? lane.enqueue(message, listener, mailbox) : lane.enqueueForSeveral(frame, listener, mailbox)
             }
@@ -247,7 +263,7 @@ extension ListenerList {
     @inline(never)
     private func callOwned(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
         // Retained during the call.
-        guard let owner = listener.retainedOwner else {
+        guard let owner = listener.retainOwner() else {
             endOrphan(listener)
             return 0
         }
@@ -263,13 +279,13 @@ extension ListenerList {
         return 1
     }
 
-    /// Counts a call on the poster's thread, if the listener has counters.
+    /// Counts a call on the poster's thread, if it is counted.
     @inline(__always)
     func countCall(of listener: ListenerEntry, _ word: UInt64) {
-        listener.counters?.borrow { counters in
+        listener.route?.borrow { route in
             // On its actor, or in turns, there is one call at a time.
-            let isAlone = word & (ListenerEntry.waits | ListenerEntry.counted) != 0
-            if isAlone { counters.countLoneCall() } else { counters.countDirectCall() }
+            let isAlone = word & (ListenerEntry.laned | ListenerEntry.counted) != 0
+            if isAlone { route.countLoneCall() } else { route.countDirectCall() }
         }
     }
 }

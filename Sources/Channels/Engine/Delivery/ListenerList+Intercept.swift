@@ -26,7 +26,7 @@ extension ListenerList {
         let owner = interceptor.owner
         guard admits(frame, to: interceptor, word, owner.map { Unretained($0) }) else { return }
         frame.pointee.beginCall(of: interceptor)
-        if isObserved { _ = interceptor.ensureCounters() }
+        if isObserved { _ = interceptor.ensureRoute() }
         countCall(of: interceptor, word)
         // Held until after the call.
         let reference = owner.map { OwnerReference($0) }

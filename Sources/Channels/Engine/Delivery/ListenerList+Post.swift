@@ -5,7 +5,7 @@
 // and walks the chain (`+Deliver`). A plain listener is called in that loop. `deliverByRoute` calls others or
 // passes the message to their mailbox (Lanes) or another list (`Forwarder`), after what `admits` says if
 // anything has to be asked. `PostTracker` counts awaited listeners. This floor and Lanes know each other;
-// floors above pass in a `Post`.
+// floors above pass in `PostOptions`.
 
 internal import Synchronization
 
@@ -13,7 +13,7 @@ extension ListenerList {
     /// Delivers a message, which is only read, to every listener registered now. Returns how many were called
     /// or enqueued.
     @usableFromInline @discardableResult
-    func post(_ message: MessageAddress, _ post: Post) -> Int {
+    func post(_ message: MessageAddress, _ post: PostOptions) -> Int {
         // A post deferred on a queued channel is delivered to those who listen when its turn comes.
         if head.load(ordering: .acquiring) == 0, !reentrancy.isQueued, !isObserved { return 0 }
         return postToListeners(message, post)
@@ -21,7 +21,7 @@ extension ListenerList {
 
     /// Separate, so that a post without listeners makes no frame.
     @inline(never)
-    private func postToListeners(_ message: MessageAddress, _ post: Post) -> Int {
+    private func postToListeners(_ message: MessageAddress, _ post: PostOptions) -> Int {
         var frame = PostFrame(self, message, post)
         defer { frame.end() }
         return frame.lend { self.post($0) }

@@ -57,7 +57,7 @@ extension ListenerList {
         envelope?.tracker?.expectOne(isListener: false)
         queue.posts.append(
             PostQueue.Waiting { [self] queue in
-                var later = PostFrame(self, kept.address, Post(from: sender, echo: echo, at: site, envelope))
+                var later = PostFrame(self, kept.address, PostOptions(from: sender, echo: echo, at: site, envelope))
                 later.isolation = isolation
                 later.depth = depth
                 later.chain = chain

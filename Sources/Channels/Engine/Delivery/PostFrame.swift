@@ -37,7 +37,7 @@ struct PostFrame {
 
     /// - Parameter post: Borrowed; an initialiser would otherwise retain it.
     @inline(__always)
-    init(_ list: ListenerList, _ message: MessageAddress = .nowhere, _ post: __shared Post = Post()) {
+    init(_ list: ListenerList, _ message: MessageAddress = .nowhere, _ post: __shared PostOptions = PostOptions()) {
         // The frame exists during a call with these as parameters, whose caller keeps them alive.
         self.list = Unretained(list)
         self.message = message
@@ -69,7 +69,7 @@ struct PostFrame {
     mutating func beginDrainedCall(of listener: ListenerEntry) {
         beginCall(of: listener)
         // The entry keeps the level alive, and the level the list.
-        list = listener.certainLevel.borrow { Unretained($0.list) }
+        list = listener.knownLevel.borrow { Unretained($0.list) }
     }
 
     /// Returns whether the owner's listeners are skipped.
@@ -107,13 +107,7 @@ struct PostFrame {
     mutating func envelopeToKeep(withTracker: Bool) -> Envelope? {
         if let envelope {
             guard envelope.tracker != nil, !withTracker else { return envelope }
-            return Envelope(
-                sender: envelope.sender,
-                origin: envelope.origin,
-                delivery: envelope.delivery,
-                tracker: nil,
-                trace: envelope.trace
-            )
+            return Envelope(envelope, sender: envelope.sender, tracker: nil, trace: envelope.trace)
         }
         guard let sender = sender?.living else { return nil }
         envelope = Envelope(sender: sendable(sender), origin: .local, tracker: nil)
@@ -148,7 +142,7 @@ extension FrameReference {
 
     /// Reports what a listener threw.
     @usableFromInline @inline(never)
-    func listenerThrew(_ error: any Error) {
+    func report(_ error: any Error) {
         if pointee.envelope?.tracker != nil { pointee.thrown = error }
         // The frame's caller keeps the list alive, and the list keeps the listener during the post.
         let listener = pointee.listener?.object

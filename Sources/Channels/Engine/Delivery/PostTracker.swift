@@ -42,7 +42,7 @@ final class PostTracker: Sendable {
     }
 
     /// Removes an expected listener that refused the message.
-    func expectOneLess() { settle { $0.report.reached -= 1 } }
+    func withdrawExpected() { settle { $0.report.reached -= 1 } }
 
     /// Records that an expected listener has finished.
     func finish(_ outcome: Outcome) {

@@ -14,7 +14,8 @@ struct Registration {
         case owner
         case queue(DispatchQueue)
         case async(AsyncListenerCall, AsyncIsolation, Overlapping)
-        case sequence(SequenceReaders)
+        /// Read by a sequence, which this number recognises.
+        case sequence(Int)
         /// Before the listeners, on the poster's thread.
         case interceptor
         case responder(ResponderCalls)
@@ -24,9 +25,9 @@ struct Registration {
 
     /// What most listeners do not need: those that are bare, not `once`, and without a limit of their own.
     @usableFromInline
-    final class Extras: Sendable {
+    final class Details: Sendable {
         /// For listeners that differ from those only in that they are not bare.
-        @usableFromInline static let general = Extras(nil, isBare: false, isOnce: false, nil)
+        @usableFromInline static let general = Details(nil, isBare: false, isOnce: false, nil)
 
         /// Nil for a listener called on the registration's isolation.
         let delivery: Delivery?
@@ -54,12 +55,12 @@ struct Registration {
     }
 
     @usableFromInline let owner: AnyObject?
-    /// What the listener is called on, unless the extras say otherwise.
+    /// What the listener is called on, unless the details say otherwise.
     @usableFromInline let isolation: (any Actor)?
     @usableFromInline let priority: Priority
     @usableFromInline let site: PackedSite
     @usableFromInline var call: BareCall
-    @usableFromInline var extras: Extras?
+    @usableFromInline var details: Details?
 
     @inlinable
     init(_ owner: AnyObject?, _ delivery: Delivery, _ options: ListenerOptions, isBare: Bool = false, _ call: BareCall)
@@ -71,43 +72,43 @@ struct Registration {
         if case .isolated(let actor) = delivery {
             isolation = actor
             if !options.isOnce, case nil = options.buffering {
-                extras = isBare ? nil : .general
+                details = isBare ? nil : .general
             } else {
-                extras = Extras(nil, isBare: isBare, isOnce: options.isOnce, options.buffering)
+                details = Details(nil, isBare: isBare, isOnce: options.isOnce, options.buffering)
             }
         } else {
             isolation = nil
-            extras = Extras(delivery, isBare: isBare, isOnce: options.isOnce, options.buffering)
+            details = Details(delivery, isBare: isBare, isOnce: options.isOnce, options.buffering)
         }
     }
 }
 
 extension Registration {
     var delivery: Delivery {
-        get { extras?.delivery ?? .isolated(isolation) }
-        set { extras = Extras(newValue, isBare: isBare, isOnce: isOnce, buffering, adaptor) }
+        get { details?.delivery ?? .isolated(isolation) }
+        set { details = Details(newValue, isBare: isBare, isOnce: isOnce, buffering, adaptor) }
     }
 
     var isBare: Bool {
-        get { extras?.isBare ?? true }
-        set { extras = Extras(extras?.delivery, isBare: newValue, isOnce: isOnce, buffering, adaptor) }
+        get { details?.isBare ?? true }
+        set { details = Details(details?.delivery, isBare: newValue, isOnce: isOnce, buffering, adaptor) }
     }
 
-    var isOnce: Bool { extras?.isOnce ?? false }
+    var isOnce: Bool { details?.isOnce ?? false }
 
     var buffering: BufferingPolicy? {
-        get { extras?.buffering }
-        set { extras = Extras(extras?.delivery, isBare: isBare, isOnce: isOnce, newValue, adaptor) }
+        get { details?.buffering }
+        set { details = Details(details?.delivery, isBare: isBare, isOnce: isOnce, newValue, adaptor) }
     }
 
     /// What the listener hears instead of the messages of the source.
     var adaptor: Adaptor? {
-        get { extras?.adaptor }
-        set { extras = Extras(extras?.delivery, isBare: isBare, isOnce: isOnce, buffering, newValue) }
+        get { details?.adaptor }
+        set { details = Details(details?.delivery, isBare: isBare, isOnce: isOnce, buffering, newValue) }
     }
 
-    var isInterceptor: Bool { if case .interceptor? = extras?.delivery { true } else { false } }
+    var isInterceptor: Bool { if case .interceptor? = details?.delivery { true } else { false } }
 
     @usableFromInline
-    var isSequence: Bool { if case .sequence? = extras?.delivery { true } else { false } }
+    var isSequence: Bool { if case .sequence? = details?.delivery { true } else { false } }
 }

@@ -35,7 +35,7 @@ extension Lane {
     private func endTurn(_ end: DrainTurn.End) -> DrainTurn.End {
         var cleanup = PendingCleanup()
         let isIdle = lock.withLock {
-            drainState.settle(&cleanup)
+            taken.settle(&cleanup)
             defer { noteActivity() }
             return state.endTurn()
         }
@@ -62,7 +62,7 @@ extension Lane {
         }
         defer {
             mailbox.layout.destroy(message)
-            callHasEnded()
+            didEndCall()
         }
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner else {
@@ -106,7 +106,7 @@ extension Lane {
         return isReplaced
     }
 
-    private func callHasEnded() {
+    private func didEndCall() {
         setCurrent(0)
         guard isAwaited else { return }
         settle()
@@ -115,7 +115,7 @@ extension Lane {
 
     private func settle() {
         var cleanup = PendingCleanup()
-        lock.withLock { drainState.settle(&cleanup) }
+        lock.withLock { taken.settle(&cleanup) }
         cleanup.run()
     }
 
@@ -126,15 +126,15 @@ extension Lane {
         var hasTicket = true
         while hasTicket, !hasMessage {
             lock.withLock {
-                drainState.settle(&cleanup)
-                hasTicket = drainState.take(from: &state, calls: 1, arrived: arrived.load(ordering: .relaxed))
-                guard let ticket = drainState.current else {
+                taken.settle(&cleanup)
+                hasTicket = taken.take(from: &state, calls: 1, arrived: arrived.load(ordering: .relaxed))
+                guard let ticket = taken.current else {
                     noteActivity()
                     // Under the lock, because the next drain may begin as soon as it is released.
                     setCurrent(0)
                     return
                 }
-                drainState.use(ticket.count, of: ticket, mailbox)
+                taken.use(ticket.count, of: ticket, mailbox)
                 hasMessage = mailbox.state.takeFirst(into: place, &envelope)
                 if hasMessage { mailbox.calls?.begin() }
             }
@@ -173,7 +173,7 @@ private struct AsyncCall: Sendable {
             await trace.deliver(to: listener, isolation: isolation) { outcome = await self.outcome(message) }
             return outcome
         }
-        chain.callHasEnded()
+        chain.endCall()
         return outcome
     }
 
@@ -190,7 +190,7 @@ private struct AsyncCall: Sendable {
             if reported == nil {
                 list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
             } else {
-                list.activeInstrument?.listenerThrew(listener)
+                list.activeInstrument?.didThrow(listener)
             }
             return .failed(DeliveryFailure(reported?.error ?? error, listener, owner))
         }

@@ -90,8 +90,8 @@ extension Lane {
 
     /// Returns false, with the lane idle, if nothing waits.
     private func beginTurn(_ calls: Int) -> Bool {
-        guard drainState.current == nil else {
-            takeBackFromCancellers()
+        guard taken.current == nil else {
+            reclaimFromCancellers()
             return true
         }
         gather()
@@ -99,7 +99,7 @@ extension Lane {
     }
 
     /// Makes what the last turn left the drain's alone, see ``discard(_:inDrain:)``.
-    private func takeBackFromCancellers() {
+    private func reclaimFromCancellers() {
         guard !isBetweenTurns.exchange(false, ordering: .acquiring) else { return }
         // A canceller has claimed it, and holds the lock until it is done.
         lock.withLock { isBetweenTurns.store(false, ordering: .relaxed) }
@@ -107,16 +107,16 @@ extension Lane {
 
     /// Takes tickets, and all messages of listeners without a limit. Called under the lock.
     private func take(_ calls: Int) -> Bool {
-        let hasMore = drainState.take(from: &state, calls: calls, arrived: arrived.load(ordering: .relaxed))
+        let hasMore = taken.take(from: &state, calls: calls, arrived: arrived.load(ordering: .relaxed))
         if !hasMore { noteActivity() }
         return hasMore
     }
 
     /// Delivers for the tickets taken. Returns nil unless the turn ends before they are used up.
     private func deliverTaken(_ turn: inout DrainTurn) -> DrainTurn.End? {
-        guard let first = drainState.current else { return nil }
+        guard let first = taken.current else { return nil }
         // The entry, once inserted, keeps its level alive, and the level the list.
-        let list = first.listener.borrow { $0.certainLevel }.borrow { Unretained($0.list) }
+        let list = first.listener.borrow { $0.knownLevel }.borrow { Unretained($0.list) }
         // Shared by all of them: nothing in it outlasts a call.
         var frame = list.borrow { PostFrame($0) }
         defer { frame.end() }
@@ -127,7 +127,7 @@ extension Lane {
             thread.pointee.drain = frame
             defer { thread.pointee.drain = outer }
             var end: DrainTurn.End?
-            while end == nil, let ticket = drainState.current {
+            while end == nil, let ticket = taken.current {
                 end = ticket.listener.borrow { listener in
                     ticket.mailbox.borrow { deliver(ticket, listener, $0, frame, &turn) }
                 }
@@ -162,7 +162,7 @@ extension Lane {
         // If the turn continues and the ticket is not used up, the listener has ended, and the rest is void.
         // Finding that out takes about as long as a call.
         let isGivenUp = end == nil && used < ticket.count
-        drainState.use(isGivenUp ? ticket.count : used, of: ticket, mailbox)
+        taken.use(isGivenUp ? ticket.count : used, of: ticket, mailbox)
         return isGivenUp ? turn.endAfterCall() : end
     }
 
@@ -250,8 +250,8 @@ extension Lane {
 
     /// Waits for as many messages as the drain takes next, unless a buffer is likely to overflow meanwhile.
     private func gather() {
-        let most = min(drainState.gathers, smallestBuffer.load(ordering: .relaxed) / 2)
-        Self.gather(arrived, beyond: drainState.takenCount, most: most)
+        let most = min(taken.gathers, smallestBuffer.load(ordering: .relaxed) / 2)
+        Self.gather(arrived, beyond: taken.takenCount, most: most)
     }
 
     /// Spins briefly, until many messages have arrived, to be taken at once, or they arrive slowly.
@@ -271,7 +271,7 @@ extension Lane {
         releaseOwners()
         var cleanup = PendingCleanup()
         let hasMore = lock.withLock {
-            drainState.settle(&cleanup)
+            taken.settle(&cleanup)
             return take(calls)
         }
         cleanup.run()
@@ -281,22 +281,22 @@ extension Lane {
     /// Ends a turn. Becomes idle if nothing waits, so that the next post on the actor calls its listeners at
     /// once; the next turn delivers what was taken and not used.
     private func endTurn(_ end: DrainTurn.End) -> DrainTurn.End {
-        drainState.endTurn(end)
+        taken.endTurn(end)
         releaseOwners()
-        if drainState.isStillBusyWithOne {
+        if taken.isStillBusyWithOne {
             isBetweenTurns.store(true, ordering: .releasing)
             return end
         }
         var cleanup = PendingCleanup()
         let isIdle = lock.withLock {
-            drainState.settle(&cleanup)
-            guard drainState.current == nil else {
+            taken.settle(&cleanup)
+            guard taken.current == nil else {
                 isBetweenTurns.store(true, ordering: .relaxed)
                 return false
             }
             guard state.endTurn() else { return false }
             noteActivity()
-            drainState.becomeIdle()
+            taken.becomeIdle()
             return true
         }
         // If the lane is idle, the drain's state may already belong to the next drain, on another thread.
@@ -308,13 +308,13 @@ extension Lane {
     private func settleForWaiters() {
         releaseOwners()
         var cleanup = PendingCleanup()
-        lock.withLock { drainState.settle(&cleanup) }
+        lock.withLock { taken.settle(&cleanup) }
         cleanup.run()
         resumeWaiters()
     }
 
     /// Releases the owners held for the calls made. Runs user code: deinits of owners.
     private func releaseOwners() {
-        for listener in drainState.called { listener.borrow { $0.certainMailbox }.borrow { $0.releaseOwner() } }
+        for listener in taken.unsettled { listener.borrow { $0.knownMailbox }.borrow { $0.releaseOwner() } }
     }
 }

@@ -41,10 +41,10 @@ extension Lane {
                     address = listener.next.load(ordering: .sequentiallyConsistent)
                     // As in `ListenerList.deliverByRoute`, and not if it is cancelled.
                     let word = listener.word.load(ordering: .acquiring)
-                    guard word & ListenerEntry.treatment == ListenerEntry.waits, word & ListenerEntry.number < number
+                    guard word & ListenerEntry.routing == ListenerEntry.laned, word & ListenerEntry.number < number
                     else { return false }
-                    return listener.certainMailbox.borrow { mailbox in
-                        guard mailbox.laneReference?.address == Unretained(self).address, mailbox.isUnbounded,
+                    return listener.knownMailbox.borrow { mailbox in
+                        guard mailbox.laneReference == Unretained(self), mailbox.isUnbounded,
                             !mailbox.state.isDead
                         else { return false }
                         appended.formUnion(add(message, listener, mailbox))

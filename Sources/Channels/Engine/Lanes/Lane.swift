@@ -3,7 +3,7 @@
 // A poster puts the message into the listener's `Mailbox` and a ticket into the `Lane` of its actor, under
 // the lane's lock (`+Enqueue`). The first ticket starts the drain, one job at a time (`+Drain`, `+Await`),
 // which takes tickets and calls listeners until nothing waits. The transitions are pure structs, tested
-// without threads: `LaneState` and `MailboxState` under the lock, `DrainState` and `DrainTurn` in the drain.
+// without threads: `LaneState` and `MailboxState` under the lock, `LaneState.Taken` and `DrainTurn` in the drain.
 // `PendingCleanup` is done after unlocking. `+Find` finds the lane of an actor or a queue. A sequence has a
 // mailbox and no lane: see Sequences.
 
@@ -14,7 +14,7 @@ internal import Synchronization
 /// The FIFO of deliveries to one actor or dispatch queue, shared by all its listeners. An async listener has
 /// its own. Listeners of one lane receive one poster's messages in the order posted, whatever the channels.
 ///
-/// Guards: `lock` guards `state`, `waiters`, and the states of this lane's mailboxes. `drainState` belongs to
+/// Guards: `lock` guards `state`, `waiters`, and the states of this lane's mailboxes. `taken` belongs to
 /// the drain, of which there is one at a time (`LaneState.phase`). Between two turns, batches belong to the
 /// thread that holds the lock and has claimed them with `isBetweenTurns`. The rest is constant or atomic.
 final class Lane: @unchecked Sendable {  // guards: see above
@@ -53,7 +53,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// True between two turns if the first left some of what it had taken. A thread that holds the lock and
     /// exchanges it for false may discard what a listener has in it; the next turn waits until that is done.
     let isBetweenTurns = Atomic<Bool>(false)
-    @safe @exclusivity(unchecked) var drainState = DrainState()
+    @safe @exclusivity(unchecked) var taken = LaneState.Taken()
     /// The smallest limit of any buffer so far: the drain gathers fewer messages, or some would be dropped.
     let smallestBuffer = Atomic<Int>(.max)
 

@@ -1,14 +1,26 @@
 internal import Synchronization
 
-/// The order of turns in a lane. Transitions only: each is made under the lane's lock, which also guards the
-/// mailboxes of its listeners. Messages wait in the mailboxes. Each has a ticket here, in the order posted,
-/// that means "the next message of this listener". A message that replaces another in a full buffer takes
-/// over its ticket. Tickets of a cancelled listener are skipped.
+// The order of a lane. Messages wait in the mailboxes of their listeners; a ticket here means "the next message of this
+// listener". Its cycle, with the lock that both states need, `Lane.lock`, in brackets:
+//
+// 1. `LaneState.append`: a post has put its message into a mailbox, and adds a ticket in the same section [lock]. The
+//    first one, in an idle lane, starts a job.
+// 2. `LaneState.beginTurn`, then `Taken.take`: the job moves the oldest tickets, and all messages of listeners without
+//    a bound, to the drain [lock]. If there are none, the lane is idle and the job ends.
+// 3. `Taken.use`: the drain calls listeners, ticket by ticket.
+// 4. `Taken.settle`: the tickets used are given back to their mailboxes, and closures of listeners that have left are
+//    freed afterwards [lock]. Then 2 again, without beginning a turn.
+// 5. `Taken.endTurn`, `LaneState.endTurn`: after enough calls or time, the turn ends; the next job begins at 3 with what
+//    is left, or at 2 [lock].
+//
+// A message that replaces another in a full buffer takes over its ticket. Tickets of a cancelled listener are skipped.
+
+/// The order of turns in a lane. Transitions only, each made under the lane's lock.
 struct LaneState: ~Copyable {
     /// Consecutive turns of one listener.
     struct Ticket {
         /// The listener's address, or 0 for no ticket. Its list keeps the listener alive and, once it has
-        /// left that, ``Mailbox/takesOverBody(of:)`` does until it has no ticket.
+        /// left that, ``Mailbox/didLeaveList(_:)`` does until it has no ticket.
         fileprivate let address: UInt
         fileprivate(set) var count: Int
 
@@ -20,7 +32,7 @@ struct LaneState: ~Copyable {
 
         /// Kept by the listener. Only listeners with a mailbox get tickets.
         @inline(__always)
-        var mailbox: Unretained<Mailbox> { listener.borrow { $0.certainMailbox } }
+        var mailbox: Unretained<Mailbox> { listener.borrow { $0.knownMailbox } }
 
         /// Splits off at most `most` of the first messages.
         @inline(__always)
@@ -138,5 +150,87 @@ struct LaneState: ~Copyable {
         if newest.count == 0 { newest = .none }
         count -= ticket.count
         return ticket
+    }
+}
+
+extension LaneState {
+    /// What the drain of a lane has taken, and how much of it is used. Transitions only: they belong to the one drain, and
+    /// those that take the lane's state are made under its lock.
+    struct Taken {
+        /// How the next turn begins.
+        enum Pace {
+            /// At once: the lane was idle, and the message that started the job must not wait.
+            case first
+            /// After a brief wait for as many messages as a turn makes calls.
+            case steady
+            /// The last turn reached its limit of calls, so the drain takes more messages than one turn delivers.
+            /// Taking many at a time keeps the drain and the posters from contending for the lock.
+            case behind
+        }
+
+        /// How many messages the drain takes at once when it is behind, and how many it waits for.
+        static let mostGathered = 256
+
+        private(set) var pace = Pace.first
+        private var tickets: [LaneState.Ticket] = []
+        /// The first ticket that is not used up.
+        private var next = 0
+        /// Listeners with tickets used but not settled; those tickets retain them.
+        private(set) var unsettled: [Unretained<ListenerEntry>] = []
+        /// How many messages had ever been taken when the drain last took some.
+        private(set) var takenCount = 0
+
+        /// The ticket whose turn it is; nil if all are used up.
+        @inline(__always)
+        var current: LaneState.Ticket? { next < tickets.count ? tickets[next] : nil }
+
+        /// How many messages, at most, the drain waits for before it takes some.
+        var gathers: Int {
+            switch pace {
+            case .first: 0
+            case .steady: DrainTurn.mostCalls
+            case .behind: Self.mostGathered
+            }
+        }
+
+        /// Marks messages of the current ticket as delivered or discarded, to be settled later.
+        @inline(__always)
+        mutating func use(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
+            if mailbox.used == 0 { unsettled.append(ticket.listener) }
+            mailbox.used += count
+            if count == ticket.count { next += 1 } else { tickets[next].use(count) }
+        }
+
+        /// Takes tickets for so many calls, or more if the lane is behind, once the former are used up. Returns
+        /// false, with the lane idle, if nothing waits. `arrived`: how many messages have ever arrived.
+        mutating func take(from lane: inout LaneState, calls: Int, arrived: Int) -> Bool {
+            tickets.removeAll(keepingCapacity: true)
+            next = 0
+            let hasMore = lane.take(pace == .behind ? Self.mostGathered : calls, into: &tickets)
+            takenCount = arrived - lane.count
+            if !hasMore { pace = .first } else if pace == .first { pace = .steady }
+            return hasMore
+        }
+
+        mutating func settle(_ cleanup: inout PendingCleanup) {
+            for listener in unsettled {
+                listener.borrow { $0.knownMailbox }.borrow { mailbox in
+                    cleanup.settle(mailbox.used, of: listener, mailbox)
+                    mailbox.used = 0
+                }
+            }
+            unsettled.removeAll(keepingCapacity: true)
+        }
+
+        /// Ends a turn although messages may still wait.
+        mutating func endTurn(_ end: DrainTurn.End) { pace = end == .calls ? .behind : .steady }
+
+        mutating func becomeIdle() { pace = .first }
+
+        /// Whether only the current listener was called: posters see no change, so no lock is needed.
+        var isStillBusyWithOne: Bool {
+            guard let current else { return false }
+            return unsettled.allSatisfy { $0 == current.listener }
+        }
     }
 }

@@ -1,20 +1,21 @@
 internal import Synchronization
 
 extension ListenerEntry {
-    /// Kept by the entry until its `deinit`; nil if it has none.
+    var mailbox: Mailbox? { word.load(ordering: .relaxed) & Self.laned != 0 ? knownMailbox.object : nil }
+
+    /// The mailbox of a listener with the bit ``laned``.
     @inline(__always)
-    var mailboxReference: Unretained<Mailbox>? {
-        guard word.load(ordering: .relaxed) & Self.waits != 0 else { return nil }
-        // The bit is set only if the counters are a mailbox.
-        return Unretained(address: countersAddress.load(ordering: .relaxed))
+    var knownMailbox: Unretained<Mailbox> {
+        // Kept by the entry until its `deinit`; the bit is set only if the route is one.
+        Unretained(known: routeAddress.load(ordering: .relaxed))
     }
 
-    /// The mailbox of a listener that is known to have one.
-    @inline(__always)
-    var certainMailbox: Unretained<Mailbox> {
-        // The address is set, see above.
-        Unretained(certain: countersAddress.load(ordering: .relaxed))
-    }
+    var isSequence: Bool { word.load(ordering: .relaxed) & Self.read != 0 }
 
-    var mailbox: Mailbox? { mailboxReference?.object }
+    /// The mailbox of a listener with the bit ``read``.
+    @inline(__always)
+    var knownSequence: Unretained<SequenceMailbox> {
+        // See above.
+        Unretained(known: routeAddress.load(ordering: .relaxed))
+    }
 }

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The messages that wait for one listener, and counts of the others. Transitions only, under the mailbox's
 /// lock. A listener with a lane holds a ticket there for each waiting message, until its call has ended. If
 /// the listener ends, its tickets stay until their turn. The drain takes all messages of an
@@ -29,7 +31,20 @@ struct MailboxState: ~Copyable {
         incoming = MessageQueue(layout)
     }
 
-    var posted: Int { policy.kind == .oldest ? admitted + dropped : admitted }
+    /// What happened to the messages. `delivered`: how many calls were begun, or messages read.
+    func accounts(delivered: borrowing Atomic<Int>) -> ListenerAccounts {
+        let delivered = delivered.load(ordering: .acquiring)
+        let rest = posted - delivered - dropped
+        return ListenerAccounts(
+            posted: posted,
+            delivered: delivered,
+            waiting: isDead ? 0 : rest,
+            dropped: dropped,
+            discarded: isDead ? rest : 0
+        )
+    }
+
+    private var posted: Int { policy.kind == .oldest ? admitted + dropped : admitted }
 
     /// Admits a message unconditionally. Its ticket must be added.
     @inline(__always)

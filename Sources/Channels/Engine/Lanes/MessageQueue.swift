@@ -86,10 +86,10 @@ struct MessageQueue: ~Copyable {
     @inline(__always)
     mutating func append(copying message: MessageAddress) {
         layout.copy(from: message, to: freeSlot)
-        slotIsFilled()
+        fillSlot()
     }
 
-    /// The slot for the next message. Once it is filled, the caller calls ``slotIsFilled()``.
+    /// The slot for the next message. Once it is filled, the caller calls ``fillSlot()``.
     @inline(__always)
     var freeSlot: MessageAddress {
         mutating get {
@@ -101,7 +101,7 @@ struct MessageQueue: ~Copyable {
 
     /// Counts a message put into the free slot.
     @inline(__always)
-    mutating func slotIsFilled() {
+    mutating func fillSlot() {
         // There is a block.
         unsafe end = end.unsafelyUnwrapped + stride
         count &+= 1
@@ -123,7 +123,7 @@ struct MessageQueue: ~Copyable {
     mutating func moveFirst(to target: MessageAddress) -> Envelope? {
         let (message, envelope) = peek()
         layout.move(from: message, to: target)
-        firstIsOut()
+        emptySlot()
         // Balances the retain in `keep`.
         return envelope?.take()
     }
@@ -142,12 +142,12 @@ struct MessageQueue: ~Copyable {
         let (message, envelope) = peek()
         layout.destroy(message)
         envelope?.release()
-        firstIsOut()
+        emptySlot()
     }
 
     /// Removes the first slot, once its message was moved or destroyed and its envelope, if any, released.
     @inline(__always)
-    mutating func firstIsOut() {
+    mutating func emptySlot() {
         // There was a message, so there is a block.
         let next = unsafe first.unsafelyUnwrapped + stride
         unsafe first = next

@@ -17,7 +17,7 @@ struct PendingCleanup {
         guard let listeners else { return }
         for listener in listeners {
             listener.borrow { $0.freeBody() }
-            // Balances the retain in `Mailbox.takesOverBody`.
+            // Balances the retain in `Mailbox.didLeaveList`.
             listener.release()
         }
     }

@@ -9,14 +9,14 @@ struct Queue<Element>: ~Copyable {
     @inline(__always)
     mutating func append(_ element: Element) {
         messages.freeSlot.initialize(to: element)
-        messages.slotIsFilled()
+        messages.fillSlot()
     }
 
     @inline(__always)
     mutating func popFirst() -> Element? {
         guard !messages.isEmpty else { return nil }
         let element = messages.peek().message.move(as: Element.self)
-        messages.firstIsOut()
+        messages.emptySlot()
         if messages.isEmpty { messages.giveBack() }
         return element
     }

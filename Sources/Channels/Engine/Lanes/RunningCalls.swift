@@ -41,7 +41,7 @@ final class RunningCalls: @unchecked Sendable {  // guards: see above
     }
 
     /// Keeps a task waiting until at most so many calls run. Returns whether more do now.
-    func keepsWaiting(_ continuation: CheckedContinuation<Void, Never>, most: Int) -> Bool {
+    func wait(_ continuation: CheckedContinuation<Void, Never>, most: Int) -> Bool {
         guard count > most else { return false }
         waiters.add(continuation, until: most)
         return true

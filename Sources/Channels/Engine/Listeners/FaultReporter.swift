@@ -33,7 +33,7 @@ final class FaultReporter: Sendable {
     ) {
         let site = listener?.site.site
         let instrument = list.instrument
-        if code == .listenerThrew, let listener { list.activeInstrument?.listenerThrew(listener) }
+        if code == .listenerThrew, let listener { list.activeInstrument?.didThrow(listener) }
         report(
             code,
             list.kind,
@@ -46,6 +46,12 @@ final class FaultReporter: Sendable {
             // A channel without a switchboard may be watched by one.
             instruments ?? instrument?.instruments
         )
+    }
+
+    /// Reports what a full buffer dropped. The count is the buffer's: that avoids the lock, which all channels share.
+    func reportDrop(_ count: Int, _ policy: BufferingPolicy, list: ListenerList, listener: ListenerEntry) {
+        guard reports(count) else { return }
+        report(.bufferOverflow, list: list, listener: listener, count: count, detail: .buffering(policy))
     }
 
     /// Returns whether to report the `count`th fault at a place: without a handler, the 1st, 2nd, 4th …

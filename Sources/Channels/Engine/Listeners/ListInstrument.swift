@@ -13,13 +13,13 @@ protocol ListInstrument: AnyObject, Sendable {
     func post(_ frame: FrameReference, on list: ListenerList, _ deliver: () -> Int) -> Int
 
     /// A message waits in the mailbox of a listener, or was dropped.
-    func messageWaits(for listener: ListenerEntry)
+    func didEnqueue(for listener: ListenerEntry)
 
     /// A listener has ended because its owner was deallocated.
-    func ownerWasLost()
+    func didLoseOwner()
 
     /// A call of a listener has failed.
-    func listenerThrew(_ listener: ListenerEntry)
+    func didThrow(_ listener: ListenerEntry)
 }
 
 /// What travels with a message that is traced.

@@ -21,7 +21,7 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
     }
 
     /// Ends the call: a task that it left behind may now wait for the listener.
-    func callHasEnded() {
+    func endCall() {
         hasEnded.store(true, ordering: .releasing)
         var released: ListenerChain?
         lock.withLock { swap(&upstream, &released) }

@@ -3,14 +3,14 @@ internal import Synchronization
 
 /// One registration in a list. With an owner, it is also the token, which may outlive its place in the list.
 ///
-/// `word`, `next` and `countersAddress` are atomic. The list's lock guards `level`, `previous` and the links;
+/// `word`, `next` and `routeAddress` are atomic. The list's lock guards `level`, `previous` and the links;
 /// once the entry is out of the chain, `previous` links retired entries. `body` is replaced once, after the
 /// last post that could read it has ended (`ListenerList+Reclaim`). The rest is constant. An entry must not
 /// exceed 88 bytes, see `Decisions/ListenerList.md`.
 @usableFromInline
 final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see above
     // Bits of `word` above the registration number. A post compares the word with the number at which it
-    // began: one comparison tells whether a listener is old enough and needs no special treatment.
+    // began: one comparison tells whether a listener is old enough and needs nothing but its call.
     static let cancelled: UInt64 = 1 << 63
     /// No message reaches it any more, but waiting ones are delivered: its channel ended, or it was `once`.
     static let closed: UInt64 = 1 << 62
@@ -22,17 +22,19 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     /// The body is a `ListenerCall`; without this bit, a bare `Body1` or, with an owner, `Body2`.
     static let general: UInt64 = 1 << 57
     /// Forwards messages to the listener of another list.
-    static let forwards: UInt64 = 1 << 56
-    /// Has a mailbox.
-    static let waits: UInt64 = 1 << 55
-    static let intercepts: UInt64 = 1 << 54
+    static let forwarding: UInt64 = 1 << 56
+    /// Waits in a lane: its route is a `Mailbox`.
+    static let laned: UInt64 = 1 << 55
+    static let intercepting: UInt64 = 1 << 54
     /// Hears what its ``Adaptor`` makes of a message.
-    static let adapts: UInt64 = 1 << 53
+    static let adapted: UInt64 = 1 << 53
+    /// Waits for readers: its route is a `SequenceMailbox`.
+    static let read: UInt64 = 1 << 52
     static let ended = cancelled | closed
     /// The other bits are all in use.
-    static let number: UInt64 = (1 << 53) - 1
+    static let number: UInt64 = (1 << 52) - 1
     /// The bits that say how a message is delivered to it.
-    static let treatment = ~(number | owned | general)
+    static let routing = ~(number | owned | general)
 
     let word: Atomic<UInt64>
     /// The address of the next listener in the order of delivery, or 0. Written under the list's lock.
@@ -40,20 +42,20 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     @safe @exclusivity(unchecked) var previous: UInt = 0
     @safe @exclusivity(unchecked) var body: ListenerBody
     @safe @exclusivity(unchecked) weak var owner: AnyObject?
-    /// The counts or the mailbox, retained. Set once, at the latest when the listener is first paused or
+    /// The ``ListenerRoute``, retained. Set once, at the latest when the listener is first paused or
     /// counted, so nothing may rely on counts from the start.
-    let countersAddress: Atomic<UInt>
+    let routeAddress: Atomic<UInt>
     let site: PackedSite
     /// Set once, when the entry is inserted. Retained: it keeps the list alive for the token.
     @safe @exclusivity(unchecked) var level: Unretained<PriorityLevel>?
 
-    /// - Parameter counters: A mailbox or a forwarder if the bits say so.
-    init(bits: UInt64, owner: AnyObject?, counters: ListenerCounters?, site: PackedSite, call: BareCall) {
+    /// - Parameter route: A mailbox or a forwarder if the bits say so.
+    init(bits: UInt64, owner: AnyObject?, route: ListenerRoute?, site: PackedSite, call: BareCall) {
         word = Atomic(bits)
         body = ListenerBody(call)
         // One assignment, which makes the reference: a second one would change it, for 130 instructions.
         self.owner = owner.map { Unretained($0).allowsWeakReference } ?? true ? owner : nil
-        countersAddress = Atomic(counters.map { Unretained.retaining($0).address } ?? 0)
+        routeAddress = Atomic(route.map { Unretained.retaining($0).address } ?? 0)
         self.site = site
     }
 
@@ -61,7 +63,7 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     @inline(never)
     deinit {
         level?.release()
-        counters?.release()
+        route?.release()
     }
 
     override var entry: ListenerEntry { self }
@@ -74,22 +76,22 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
         level?.borrow { $0.list.cancel(self) }
     }
 
-    /// Ends the listener; what waits in its mailbox is delivered.
+    /// Ends the listener; what waits for it is delivered.
     func end() {
         list?.remove(self, as: Self.closed)
-        counters?.borrow { $0.nothingFollows() }
+        didEnd(discards: false)
     }
 
     override var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
 
     override func pause() {
-        _ = ensureCounters()
+        _ = ensureRoute()
         word.bitwiseOr(Self.paused, ordering: .sequentiallyConsistent)
     }
 
     override func resume() {
         // A state does: `StateCore.resume`.
-        guard isPaused, list?.delegate?.takesOverResuming(self) != true else { return }
+        guard isPaused, list?.delegate?.resume(self) != true else { return }
         word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
     }
 }
@@ -97,28 +99,28 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
 extension ListenerEntry {
     /// Kept by the entry until its `deinit`.
     @inline(__always)
-    var counters: Unretained<ListenerCounters>? { Unretained(address: countersAddress.load(ordering: .acquiring)) }
+    var route: Unretained<ListenerRoute>? { Unretained(address: routeAddress.load(ordering: .acquiring)) }
 
     /// Balance with ``Unretained/release()``. One expression: it compiles to one load of the weak reference.
     @inline(__always)
-    var retainedOwner: Unretained<AnyObject>? {
+    func retainOwner() -> Unretained<AnyObject>? {
         channels_will_load_weakly()
         return owner.map { Unretained.retaining($0) }
     }
 
     /// The level of a listener that was inserted.
     @inline(__always)
-    var certainLevel: Unretained<PriorityLevel> {
+    var knownLevel: Unretained<PriorityLevel> {
         // Set on insertion and never cleared.
         level!
     }
 
-    /// The adaptor of a listener with the bit ``adapts``.
+    /// The adaptor of a listener with the bit ``adapted``.
     @inline(__always)
-    var certainAdaptor: Unretained<Adaptor> {
-        // Made with the entry, which keeps the counters, and those the adaptor.
-        Unretained<ListenerCounters>(certain: countersAddress.load(ordering: .relaxed))
-            .borrow { Unretained(certain: $0.adaptorAddress) }
+    var knownAdaptor: Unretained<Adaptor> {
+        // Made with the entry, which keeps the route, and that the adaptor.
+        Unretained<ListenerRoute>(known: routeAddress.load(ordering: .relaxed))
+            .borrow { Unretained(known: $0.adaptorAddress) }
     }
 
     /// The list it was put into; nil if it never was.
@@ -139,9 +141,11 @@ extension ListenerEntry {
     @inline(__always)
     var number: UInt64 { word.load(ordering: .acquiring) & Self.number }
 
-    var isInterceptor: Bool { word.load(ordering: .relaxed) & Self.intercepts != 0 }
+    var isInterceptor: Bool { word.load(ordering: .relaxed) & Self.intercepting != 0 }
 
-    var isForwarder: Bool { word.load(ordering: .relaxed) & Self.forwards != 0 }
+    var isForwarder: Bool { word.load(ordering: .relaxed) & Self.forwarding != 0 }
+
+    var isResponder: Bool { list?.kind == .requests }
 
     var isGeneral: Bool { word.load(ordering: .relaxed) & Self.general != 0 }
 
@@ -151,27 +155,31 @@ extension ListenerEntry {
         body.call(message, owner, frame, isBare: !isGeneral)
     }
 
+    /// Called when the listener has ended: see ``ListenerRoute/didEnd(discards:)``.
+    func didEnd(discards: Bool) { route?.borrow { $0.didEnd(discards: discards) } }
+
     /// Called once no post can see the entry.
     func didLeaveList() {
-        if counters?.borrow({ $0.takesOverBody(of: self) }) != true { freeBody() }
+        guard let route else { return freeBody() }
+        route.borrow { $0.didLeaveList(self) }
     }
 
     /// Frees the closure's captures. No post or mailbox uses them any more.
     func freeBody() {
         body = ListenerBody(.nothing)
-        counters?.borrow { $0.bodyIsFree() }
+        route?.borrow { $0.didFreeBody() }
     }
 }
 
 extension ListenerEntry {
-    /// Returns the counters. Creates them if there are none; they then stay.
+    /// Returns the route. Makes one if there is none; it then stays.
     @inline(__always)
-    func ensureCounters() -> Unretained<ListenerCounters> { counters ?? makeCounters() }
+    func ensureRoute() -> Unretained<ListenerRoute> { route ?? makeRoute() }
 
     @inline(never)
-    private func makeCounters() -> Unretained<ListenerCounters> {
-        let made = Unretained.retaining(ListenerCounters())
-        let (exchanged, known) = countersAddress.compareExchange(
+    private func makeRoute() -> Unretained<ListenerRoute> {
+        let made = Unretained.retaining(ListenerRoute())
+        let (exchanged, known) = routeAddress.compareExchange(
             expected: 0,
             desired: made.address,
             ordering: .acquiringAndReleasing
@@ -183,10 +191,12 @@ extension ListenerEntry {
     }
 
     var accounts: ListenerAccounts? {
-        counters?.borrow { counters in
-            counters.accounts(
-                countsCalls: word.load(ordering: .relaxed) & Self.counted != 0 || list?.isObserved == true
-            )
-        }
+        guard isAlwaysCounted || list?.isObserved == true else { return nil }
+        return route?.borrow { $0.accounts }
+    }
+
+    /// Whether what happens to its messages is counted without diagnostics, too.
+    var isAlwaysCounted: Bool {
+        word.load(ordering: .relaxed) & (Self.laned | Self.read | Self.counted) != 0
     }
 }

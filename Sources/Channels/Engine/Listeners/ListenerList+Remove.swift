@@ -15,11 +15,11 @@ extension ListenerList {
     @inline(never)
     func cancel(_ entry: ListenerEntry) {
         remove(entry)
-        entry.counters?.borrow { $0.discardWaiting() }
+        entry.didEnd(discards: true)
     }
 
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool) {
-        if wasOwned, let activeInstrument, entry.owner == nil { activeInstrument.ownerWasLost() }
+        if wasOwned, let activeInstrument, entry.owner == nil { activeInstrument.didLoseOwner() }
         let isUnused = withBareLock {
             unlink(entry)
             if wasOwned { ownedCount -= 1 }
@@ -29,7 +29,7 @@ extension ListenerList {
         if wasOwned { ThreadReference.current.pointee.countRemoved() }
         if isUnused { free(entry) }
         didUnlock()
-        if let delegate { delegate.listeningChanged(in: self) }
+        if let delegate { delegate.didChangeListening(in: self) }
     }
 
     /// Ends every listener because the channel is being deallocated. Waiting messages are still delivered.
@@ -59,9 +59,9 @@ extension ListenerList {
         }
         formerSweeper?.remove(self)
         // Before code of the user runs: what it posts by the name goes to another channel.
-        delegate?.listHasClosed(self)
+        delegate?.didClose(self)
         // Before the entries are freed: what waits is delivered first, and frees the closure afterwards.
-        for entry in closing { entry.counters?.borrow { $0.nothingFollows() } }
+        for entry in closing { entry.didEnd(discards: false) }
         for entry in unused { free(entry) }
         didUnlock()
     }

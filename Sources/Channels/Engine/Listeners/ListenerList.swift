@@ -3,8 +3,8 @@
 // `ListenerList` is what every kind of channel is built on: a chain of `ListenerEntry`, linked under the
 // list's lock (`+Links`), visited without it (`walk`, between `enter` and `leave`), freed once no post can
 // see it (`+Reclaim`). `+Remove` ends listeners, `Sweeper` finds those whose owner was deallocated.
-// `ListenerToken` is the user's handle. Nothing here delivers a message. Mailboxes and forwarders are
-// subclasses of `ListenerCounters`, on the floors above.
+// `ListenerToken` is the user's handle. Nothing here delivers a message: mailboxes and forwarders are
+// kinds of `ListenerRoute`, on the floors above.
 
 internal import Synchronization
 
@@ -121,6 +121,6 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
 
     override func free(_ object: Unretained<AnyObject>) {
         // The list retires nothing else.
-        Unretained<ListenerEntry>(certain: object.address).borrow { free($0) }
+        Unretained<ListenerEntry>(known: object.address).borrow { free($0) }
     }
 }

@@ -40,8 +40,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// as part of that call until the call ends. Independent listeners that drain one another deadlock.
     public final func cancelAndDrain() async {
         entry.cancel()
-        guard ListenerChain.call?.waits(for: entry) != true else { return }
-        await waitForCalls()
+        await waitForCalls(afterDelivery: false)
     }
 
     /// Ends the listener, and suspends until what waits for it has been delivered and the last call has ended.
@@ -52,16 +51,14 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// ``cancelAndDrain()`` does.
     public final func finish() async {
         entry.end()
-        // One that was never put into a list hears nothing.
-        guard entry.list != nil else { return }
-        guard ListenerChain.call?.waits(for: entry) != true else { return }
-        await entry.list?.waitForPosts()
-        await entry.counters?.object.waitUntilFinished()
+        await waitForCalls(afterDelivery: true)
     }
 
-    private func waitForCalls() async {
-        await entry.list?.waitForPosts()
-        await entry.counters?.object.waitForCall(of: entry)
+    private func waitForCalls(afterDelivery: Bool) async {
+        // One that was never put into a list hears nothing; the caller does not wait for itself.
+        guard let list = entry.list, ListenerChain.call?.waits(for: entry) != true else { return }
+        await list.waitForPosts()
+        await entry.route?.object.waitForCalls(of: entry, afterDelivery: afterDelivery)
     }
 
     /// Withholds messages from the listener until ``resume()``.
@@ -93,7 +90,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     public final var discardedCount: Int { entry.accounts?.discarded ?? 0 }
 
     /// Messages that the listener missed because it was paused.
-    public final var missedCount: Int { entry.counters?.borrow { $0.missedCount } ?? 0 }
+    public final var missedCount: Int { entry.route?.borrow { $0.missedCount } ?? 0 }
 
     /// Keeps the token in a set whose listeners end together.
     public final func store(in tokens: inout some SetAlgebra<ListenerToken>) { tokens.insert(self) }

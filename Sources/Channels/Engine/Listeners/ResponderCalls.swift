@@ -1,6 +1,6 @@
 /// The calls of one responder in progress. A lock guards them; continuations are resumed without it.
 @usableFromInline
-final class ResponderCalls: Sendable {
+final class ResponderCalls: ListenerRoute, @unchecked Sendable {  // guards: see above
     private struct State {
         var count = 0
         var waiters = Waiters<Void>()
@@ -21,8 +21,7 @@ final class ResponderCalls: Sendable {
         resumed.resume()
     }
 
-    /// Suspends until no call is in progress.
-    func wait() async {
+    override func waitForCalls(of listener: ListenerEntry, afterDelivery: Bool) async {
         await Waiters<Void>.suspend { continuation in
             state.withLock { state in
                 if state.count > 0 { state.waiters.add(continuation, until: ()) }

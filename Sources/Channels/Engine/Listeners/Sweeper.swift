@@ -29,7 +29,7 @@ final class Sweeper: Sendable {
     /// Adds a list that has its first listener with an owner, unless it was closed meanwhile. Runs no user code.
     func add(_ list: ListenerList) {
         state.withLock { state in
-            guard list.joins(self) else { return }
+            guard list.join(self) else { return }
             list.sweeperPlace = state.lists.count
             state.lists.append(list)
         }
@@ -70,7 +70,7 @@ final class Sweeper: Sendable {
 
 extension ListenerList {
     /// Notes which sweeper searches the list. Returns false if one does, or the list was closed.
-    fileprivate func joins(_ sweeper: Sweeper) -> Bool {
+    fileprivate func join(_ sweeper: Sweeper) -> Bool {
         withBareLock {
             guard self.sweeper == nil, !isClosed else { return false }
             self.sweeper = sweeper

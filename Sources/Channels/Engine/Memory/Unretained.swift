@@ -25,7 +25,7 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
 
     /// Makes a reference from an address that is known not to be 0.
     @inline(__always)
-    init(certain address: UInt) {
+    init(known address: UInt) {
         // The object is still alive, and the address is not 0.
         unsafe reference = .fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
     }
@@ -74,7 +74,7 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
     func take() -> Object { unsafe reference.takeRetainedValue() }
 
     /// The reference without the type of the object.
-    var untyped: Unretained<AnyObject> { Unretained<AnyObject>(certain: address) }
+    var untyped: Unretained<AnyObject> { Unretained<AnyObject>(known: address) }
 
     @inline(__always)
     static func == (left: Unretained, right: Unretained) -> Bool { left.address == right.address }

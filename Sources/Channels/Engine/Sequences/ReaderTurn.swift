@@ -23,17 +23,17 @@ struct ReaderTurn {
 
     /// Returns whether the reader must suspend before it takes another message. If so, begins its next turn.
     @inlinable @inline(__always)
-    mutating func ends() -> Bool {
+    mutating func endIfDue() -> Bool {
         left &-= 1
-        return left < 0 && hasTakenTooLong()
+        return left < 0 && endIfTooLong()
     }
 
     @usableFromInline @inline(never)
-    mutating func hasTakenTooLong() -> Bool {
+    mutating func endIfTooLong() -> Bool {
         let now = channels_nanoseconds()
         if start == 0 { start = ReadingTask.start(now) }
         guard now &- start <= DrainTurn.longest else {
-            suspends()
+            end()
             return true
         }
         interval = interval < 64 ? interval * 4 : 1
@@ -42,7 +42,7 @@ struct ReaderTurn {
         return false
     }
 
-    mutating func suspends() {
+    mutating func end() {
         self = ReaderTurn()
         ReadingTask.end()
     }

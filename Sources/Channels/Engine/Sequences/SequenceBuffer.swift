@@ -1,27 +1,26 @@
-// Sequences: mailboxes that tasks read with `for await`, instead of a drain.
+// Sequences: messages that tasks read with `for await`, instead of a drain.
 //
-// `SequenceBuffer` is shared by a `MessageSequence` and its iterators; `Mailbox+Read` takes messages out,
-// under a lock of the readers; `SequenceReaders`, on the floor below, holds the tasks that wait. `ReaderTurn`
-// makes a task that always finds a message suspend after a millisecond.
+// `SequenceMailbox`, on the floor below, has the messages and the tasks that wait. `SequenceBuffer` is shared by a
+// `MessageSequence` and its iterators. `ReaderTurn` makes a task that always finds a message suspend after a
+// millisecond.
 
 /// The registration and the mailbox that a sequence and its iterators share.
 @usableFromInline
 final class SequenceBuffer: Sendable {
     private let token: ListenerToken
-    private let mailbox: Mailbox
-    private let readers: SequenceReaders
+    private let mailbox: SequenceMailbox
     /// Whether the mailbox holds the sequence's elements. If not, the entry's body makes them.
     private let isPlain: Bool
 
-    init(_ token: ListenerToken, _ readers: SequenceReaders, source: Any.Type) {
-        guard let mailbox = token.entry.mailbox, mailbox.readers === readers else {
+    init(_ token: ListenerToken, _ number: Int, source: Any.Type) {
+        let mailbox = token.entry.isSequence ? token.entry.knownSequence.object : nil
+        guard let mailbox, mailbox.number == number else {
             fatalError(
                 "\(source).register(_:isolation:) did not hand on the listener of a sequence: register the one it is given"
             )
         }
         self.token = token
         self.mailbox = mailbox
-        self.readers = readers
         isPlain = !token.entry.isGeneral
     }
 
@@ -49,14 +48,14 @@ final class SequenceBuffer: Sendable {
         // Released without a lock: it may hold the last reference to the sender.
         var envelope: Envelope?
         defer { if let trace = envelope?.trace { trace.noteRead(by: entry) } }
-        guard !isPlain else { return mailbox.takeOne(into: place, &envelope) }
+        guard !isPlain else { return mailbox.takeFirst(into: place, &envelope) }
         return mailbox.layout.withTemporary { message in
             var isRead = false
             // The body skips some messages.
-            while !isRead, mailbox.takeOne(into: message, &envelope) {
+            while !isRead, mailbox.takeFirst(into: message, &envelope) {
                 defer { mailbox.layout.destroy(message) }
                 guard let list = entry.list else { return false }
-                var frame = PostFrame(list, message, Post(envelope))
+                var frame = PostFrame(list, message, PostOptions(envelope))
                 frame.place = place
                 // The body of an adapted listener ends by initialising the place.
                 frame.lend { entry.run(message, nil, $0) }
@@ -80,25 +79,15 @@ final class SequenceBuffer: Sendable {
         }
         guard !entry.hasEnded, !Task.isCancelled else {
             // Before its cancellation, it may have been woken for a message that another reader can take.
-            if mailbox.hasWaiting { readers.wakeOne() }
+            mailbox.handOn()
             return false
         }
         // While messages keep arriving, spinning briefly costs less than resuming a task.
-        if mailbox.comesInQuickly { return true }
-        turn.suspends()
-        let reader = readers.newReader()
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                readers.wait(continuation, as: reader)
-                // A message or end that came since the last check, but before `wait`, woke no reader.
-                if mailbox.hasWaiting || entry.hasEnded || Task.isCancelled { readers.wake(reader) }
-            }
-        } onCancel: {
-            readers.wake(reader)
-        }
+        if mailbox.gather() { return true }
+        turn.end()
+        await mailbox.waitForMore(of: entry)
         guard Task.isCancelled else { return true }
-        // It may have been woken for a message that another reader can take.
-        if mailbox.hasWaiting { readers.wakeOne() }
+        mailbox.handOn()
         return false
     }
 }

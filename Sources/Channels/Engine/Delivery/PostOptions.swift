@@ -2,7 +2,7 @@
 /// until the post has ended. With the message and the list, the five words fill the registers of a call: a
 /// sixth would be passed in memory.
 @frozen @usableFromInline
-struct Post {
+struct PostOptions {
     /// The object given as `from:`.
     @usableFromInline let sender: AnyObject?
     /// Whether the sender's own listeners receive the message, too.
@@ -32,7 +32,7 @@ struct Post {
     }
 
     /// Makes a post from the same place with another envelope.
-    init(_ post: Post, _ envelope: Envelope?) {
+    init(_ post: PostOptions, _ envelope: Envelope?) {
         sender = post.sender
         echo = post.echo
         isolation = post.isolation

@@ -1,23 +1,26 @@
 internal import Synchronization
 
-/// What a listener needs beyond its entry: counts and, in subclasses, a mailbox or the list it forwards to.
+/// The way by which messages reach a listener that needs more than its entry, and counts of them.
+///
+/// This class is the way of a listener that is called at once, on the poster's thread: nothing waits for it. It has one
+/// once it is paused or counted, or if it has an adaptor. The others, on the floors above, are a lane (`Mailbox`), the
+/// readers of a sequence (`SequenceMailbox`), the list of a pattern (`Forwarder`) and ``ResponderCalls``. The bits of the
+/// entry say which it is, so a post chooses without a call.
 @usableFromInline
-class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
-    let responderCalls: ResponderCalls?
-    /// Of an entry with the bit ``ListenerEntry/adapts``.
+class ListenerRoute: @unchecked Sendable {  // a constant, and atomics
+    /// Of an entry with the bit ``ListenerEntry/adapted``.
     /// Released with the closure, after the last post that could read it has ended.
     @safe @exclusivity(unchecked) private var adaptor: Adaptor?
     /// The address of the adaptor, which this keeps; 0 if there is none.
     let adaptorAddress: UInt
-    /// Calls that no drain made: by posts, notifications and requests. Those of a listener without a mailbox are
+    /// Calls that no drain made: by posts, notifications and requests. Those of a listener for which nothing waits are
     /// counted while diagnostics are on.
     let directCalls = Atomic<Int>(0)
     private let missed = Atomic<Int>(0)
     /// The address of ``record``, retained, or 0. Set once.
     private let recordAddress = Atomic<UInt>(0)
 
-    init(responderCalls: ResponderCalls? = nil, adaptor: Adaptor? = nil) {
-        self.responderCalls = responderCalls
+    init(adaptor: Adaptor? = nil) {
         self.adaptor = adaptor
         adaptorAddress = adaptor.map { Unretained($0).address } ?? 0
     }
@@ -35,33 +38,30 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
 
     final var missedCount: Int { missed.load(ordering: .relaxed) }
 
-    /// Returns what happened to the messages. `countsCalls`: whether direct calls are counted.
-    func accounts(countsCalls: Bool) -> ListenerAccounts? {
-        guard countsCalls else { return nil }
+    /// What happened to the messages.
+    var accounts: ListenerAccounts {
         let calls = directCalls.load(ordering: .relaxed)
         return ListenerAccounts(posted: calls, delivered: calls)
     }
 
-    /// Discards the waiting messages of a cancelled listener.
-    func discardWaiting() {}
+    // What becomes of the listener, in this order.
 
-    /// No message follows. What waits is still delivered.
-    func nothingFollows() {}
+    /// Called when the listener has ended, by each thread that ends it. No message follows.
+    /// - Parameter discards: Whether what waits is discarded now, instead of delivered.
+    func didEnd(discards: Bool) {}
 
-    /// Takes over the closure of a listener that no post can see, if still in use. Returns whether it did.
-    func takesOverBody(of listener: ListenerEntry) -> Bool { false }
+    /// Called once no post can see the listener. Frees its closure, or leaves that to whoever delivers what waits.
+    func didLeaveList(_ listener: ListenerEntry) { listener.freeBody() }
 
     /// Called when the closure has been freed.
-    func bodyIsFree() { adaptor = nil }
+    func didFreeBody() { adaptor = nil }
 
-    /// Suspends until no call of the ended listener is in progress. Does not wait for posts.
-    func waitForCall(of listener: ListenerEntry) async { await responderCalls?.wait() }
-
-    /// Suspends until the listener, which has ended, has heard what waits for it. Posts are not waited for.
-    func waitUntilFinished() async { await responderCalls?.wait() }
+    /// Suspends until no call of the listener, which has ended, is in progress. Does not wait for posts.
+    /// - Parameter afterDelivery: Whether to wait until what waits for the listener has been delivered, too.
+    func waitForCalls(of listener: ListenerEntry, afterDelivery: Bool) async {}
 }
 
-extension ListenerCounters {
+extension ListenerRoute {
     /// What the ``ListInstrument`` keeps with the listener, if it does. Kept until `deinit`.
     final var record: Unretained<AnyObject>? { Unretained(address: recordAddress.load(ordering: .acquiring)) }
 
@@ -77,7 +77,7 @@ extension ListenerCounters {
         if isFirst { return made.object }
         made.release()
         // Another thread was first, and what it set stays.
-        return Unretained<AnyObject>(certain: known).object
+        return Unretained<AnyObject>(known: known).object
     }
 }
 
