@@ -69,9 +69,10 @@ struct OrderServer: AsyncParsableCommand {
 actor Kitchen {
     init(_ board: Switchboard) {
         board[.cooking].listen(self) { kitchen, order in
-            // An order is acknowledged when this returns. If it throws, or the process is killed, it comes again.
+            // An order is acknowledged when this returns, so the others are told before. If it throws, or the process is
+            // killed, the order comes again.
             try await kitchen.cook(order)
-            board[.cooked].post(Meal(dish: order.dish, cook: ProcessInfo.processInfo.processIdentifier))
+            await board[.cooked].postAndWait(Meal(dish: order.dish, cook: ProcessInfo.processInfo.processIdentifier))
         }
     }
 
