@@ -97,7 +97,8 @@ struct Work: AsyncParsableCommand {
         let bridge = Bridge(
             "workers",
             switchboard: board,
-            transport: SQLiteTransport(path: place.file),
+            // A job takes long, so that no worker is to hold many.
+            transport: SQLiteTransport(SQLiteConfiguration(path: place.file, unsettledLimit: 4)),
             routes: [.incoming(.submitted, durable: true)],
             // A job that fails five times waits there until somebody looks: `channels dead list`.
             configuration: BridgeConfiguration(deadLetters: "dead")

@@ -48,6 +48,10 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public var synchronous: Synchronous
     /// How long a call waits for a file that another program has locked.
     public var busyTimeout: Duration
+    /// How many messages of a durable name a process takes before it has settled them, and so how many others of the name
+    /// cannot have. Lower it where a message takes a listener long, so that processes share the work evenly; a low
+    /// number costs throughput.
+    public var unsettledLimit: Int
     /// The maximum number of bytes of a body.
     public var bodyLimit: Int
     /// Whether the file and the tables have to be there, and nothing is removed. For a tool that only looks.
@@ -59,12 +63,14 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         retention: Retention = Retention(),
         synchronous: Synchronous = .full,
         busyTimeout: Duration = .seconds(30),
+        unsettledLimit: Int = 256,
         bodyLimit: Int = 8 << 20
     ) {
         self.path = path
         self.retention = retention
         self.synchronous = synchronous
         self.busyTimeout = busyTimeout
+        self.unsettledLimit = unsettledLimit
         self.bodyLimit = bodyLimit
     }
 
@@ -80,6 +86,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         }
         let limits = [
             ("retention.messages", retention.messages), ("retention.bytes", retention.bytes), ("bodyLimit", bodyLimit),
+            ("unsettledLimit", unsettledLimit),
         ]
         for (name, limit) in limits {
             require(limit > 0, "SQLiteConfiguration.\(name) is \(limit); it must be positive")

@@ -24,13 +24,19 @@ final class SQLiteDurableName: Sendable {
     private let subscription: TransportSubscription
     private let state = Locked(State())
 
-    init(_ subscription: TransportSubscription, _ name: String, _ queue: HandlerQueue<InboundMessage>) {
+    init(
+        _ subscription: TransportSubscription,
+        _ name: String,
+        atMost limit: Int,
+        _ queue: HandlerQueue<InboundMessage>
+    ) {
         (self.subscription, self.name, self.queue) = (subscription, name, queue)
+        self.limit = min(subscription.unsettledLimit, limit)
         pattern = subscription.pattern
     }
 
     /// How many it holds at most: others of the name have their share, too.
-    private var limit: Int { min(subscription.unsettledLimit, 256) }
+    private let limit: Int
 
     /// Its id in the file, and the number up to which messages not taken are for others.
     var place: (id: Int64, passed: Int64) { state.withLock { ($0.id, $0.passed) } }

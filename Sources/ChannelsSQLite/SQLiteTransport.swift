@@ -158,7 +158,9 @@ public final class SQLiteTransport: Transport {
         let session = try session(subscription.pattern.text)
         let queue = HandlerQueue(onMessage)
         if let name = subscription.durableName {
-            try await session.subscribe(SQLiteDurableName(subscription, name, queue))
+            try await session.subscribe(
+                SQLiteDurableName(subscription, name, atMost: configuration.unsettledLimit, queue)
+            )
         } else {
             try await session.subscribe(subscription.pattern, group: subscription.group, queue)
         }

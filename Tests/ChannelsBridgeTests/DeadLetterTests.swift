@@ -30,6 +30,29 @@ struct DeadLetterTests {
         #expect(long.contains("10000 bytes: aaa") && long.contains("a…, delivered") && long.utf8.count < 400)
     }
 
+    /// However few a bridge may hold, it remembers how often each of them has failed.
+    @Test func manyThatFailInTurnBecomeDeadLettersInASmallBridge() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true)],
+            configuration: .quick.with {
+                $0.messageLimit = 8
+                $0.failureLimit = 3
+                // So that others come in between.
+                $0.backoff = Backoff(first: .milliseconds(20), limit: .milliseconds(20))
+            },
+            beforeRunning: { board, _ in board[.ordered].listen(board) { _, _ in throw Trouble() } }
+        )
+        for number in 0..<20 { #expect(await till.board[.ordered].postAndWait(Order(dish: "\(number)")).isComplete) }
+        let letters = await kitchen.deadLetters.first(20)
+        #expect(Set(letters.map { String(decoding: $0.message.body, as: UTF8.self) }).count == 20)
+        #expect(letters.allSatisfy { $0.deliveryCount == 3 })
+        try await till.stop()
+        try await kitchen.stop()
+    }
+
     @Test func aDeadLetterIsKeptBeforeItsMessageTerminatesAndCanReturn() async throws {
         let kept = Recorder<TransportMessage>()
         let wire = try await connectedTransport(broker)

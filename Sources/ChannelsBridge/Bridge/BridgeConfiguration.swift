@@ -90,8 +90,11 @@ public struct BridgeConfiguration: Sendable {
         self.clock = clock
     }
 
-    /// How many messages one route may hold in one direction, and remember of those it has received.
+    /// How many messages one route may hold in one direction.
     var routeLimit: Int { max(messageLimit / 8, 1) }
+    /// How many messages one route remembers of those it has received. Not fewer with a lower limit: a message that is
+    /// forgotten while it waits to be retried would never reach ``failureLimit``.
+    var window: Int { max(routeLimit, 16_384) }
     /// How many bytes they may have together.
     var routeByteLimit: Int { max(byteLimit / 8, 1) }
     /// After how many failed attempts to publish a durable message, or to store a state, a fault is raised, each time.

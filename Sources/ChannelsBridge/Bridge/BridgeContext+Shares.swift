@@ -12,7 +12,7 @@ extension BridgeContext {
         Share(
             messages: configuration.routeLimit,
             bytes: configuration.routeByteLimit,
-            window: configuration.routeLimit
+            window: configuration.window
         )
     }
 
@@ -23,7 +23,7 @@ extension BridgeContext {
         let messages = max(configuration.messageLimit / 2 / parts, 1)
         let bytes = max(configuration.byteLimit / 2 / parts, 1)
         // Its windows take up half of its bytes at most.
-        let window = max(min(configuration.routeLimit, bytes / 2 / Self.windowEntry), 1)
+        let window = max(min(configuration.window, bytes / 2 / Self.windowEntry), 1)
         let share = Share(messages: messages, bytes: max(bytes - window * Self.windowEntry, 1), window: window)
         return (share, incoming.charge(messages: messages, bytes: bytes, isForced: true))
     }
