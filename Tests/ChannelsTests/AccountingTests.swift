@@ -73,4 +73,28 @@ struct AccountingTests {
         queue.resume()
         withExtendedLifetime((full, throwing)) {}
     }
+
+    /// The first call is under way, and the second has not begun, when the listener ends.
+    @Test(arguments: [Overlapping.concurrent(2), .concurrent(8)])
+    func aMessageIsDiscardedIfItsListenerIsCancelledBeforeItsCallBegins(overlapping: Overlapping) async {
+        let channel = Channel<Int>()
+        let calls = Tally()
+        let token = await twoPosts(on: channel, overlapping, calls)
+        await token.cancelAndDrain()
+        #expect(calls.value == 1)
+        #expect(token.deliveredCount == 1)
+        #expect(token.discardedCount == 1)
+        #expect(token.waitingCount == 0)
+    }
+
+    /// Both messages wait before the first call: it begins when the main actor is free again.
+    @MainActor
+    private func twoPosts(on channel: Channel<Int>, _ overlapping: Overlapping, _ calls: Tally) -> ListenerToken {
+        let token = channel.listen(overlapping: overlapping) { @MainActor (_: Int) async in
+            calls.add()
+            ListenerToken.current?.cancel()
+        }
+        for number in 0..<2 { channel.post(number) }
+        return token
+    }
 }

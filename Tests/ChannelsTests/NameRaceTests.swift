@@ -161,4 +161,29 @@ struct NameRaceTests {
         #expect(board.snapshot().channels.isEmpty)
         #expect(tokens.allSatisfy { !$0.isActive })
     }
+
+    /// While a pattern is entered in many channels, they lose their names. A channel that has lost its name does not keep
+    /// the pattern, and the next channel of the name has it, also where it takes the memory of a former one.
+    @Test(arguments: Seed.first(10), [false, true])
+    func aPatternDoesNotStayWithChannelsThatLoseTheirNamesWhileItIsAdded(seed: Seed, finishes: Bool) async throws {
+        let board = Switchboard()
+        let names = try (0..<300).map { try ChannelName<Int>(validating: "race.lost-\($0)") }
+        let hold = Locked<[Channel<Int>]>(names.map { board[$0].channel })
+        let token = Locked<ListenerToken?>(nil)
+        await onThreads(2) { index in
+            guard index == 0 else {
+                let added = board[matching: "race.*"].listen { _ in }
+                return token.withLock { $0 = added }
+            }
+            var random = SeededGenerator(seed: seed.number)
+            let channels = hold.withLock { $0 }
+            for number in names.indices.shuffled(using: &random) {
+                if finishes { channels[number].finish() } else { board.removeChannel(names[number]) }
+            }
+        }
+        #expect(hold.withLock { $0 }.allSatisfy { $0.post(1) == 0 })
+        hold.withLock { $0 = [] }
+        #expect(names.allSatisfy { board[$0].channel.post(1) == 1 })
+        withExtendedLifetime(token) {}
+    }
 }

@@ -5,7 +5,8 @@ internal import Synchronization
 ///
 /// A channel and a pattern added at the same time find each other, exactly once: a pattern is entered here
 /// before it walks the channels, and a channel is attached to the patterns and entered in one section of the
-/// lock. Whichever comes second finds the forwarder (`PatternListener.attach`).
+/// lock. Whichever comes second finds the forwarder (`PatternListener.attach`). A channel that loses its name while a
+/// pattern walks does not keep the pattern.
 final class PatternListeners: Sendable {
     private struct Table { var listeners: [PatternListener] = [] }
 
@@ -35,6 +36,8 @@ final class PatternListeners: Sendable {
         }
         for (slot, _) in registry.channels where listener.matches(slot.kind, named: slot.list.name) {
             listener.attach(to: slot.list)
+            // A name is freed first, and its channel detached afterwards: one of the two threads sees what the other did.
+            if !registry.withShard(of: slot.key, { $0.holds(slot) }) { listener.detach(from: slot.list) }
             slot.list.didUnlock()
         }
     }

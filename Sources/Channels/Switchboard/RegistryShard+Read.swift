@@ -43,6 +43,9 @@ extension RegistryShard {
         read(key) { slot in slot.isKept ? nil : slot.living.map { ($0, slot.kind) } }
     }
 
+    /// Whether a name still has the channel that it had.
+    func holds(_ slot: RegistrySlot) -> Bool { read(slot.key) { $0 === slot } ?? false }
+
     func list(_ key: NameKey) -> ListenerList? { read(key) { $0.isKept ? nil : $0.list } }
 
     @inline(__always)

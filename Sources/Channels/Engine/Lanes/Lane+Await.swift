@@ -71,10 +71,10 @@ extension Lane {
             endOrphan(listener, mailbox)
             return true
         }
-        mailbox.countDelivered()
         let isLater = mailbox.calls.map { $0.overlapping.kind != .ignore } ?? false
         let call = AsyncCall(listener, mailbox, owner, envelope, isLater: isLater)
         guard let calls = mailbox.calls, isLater else {
+            mailbox.countDelivered()
             let outcome = await call.run(message, isolation: isolation)
             // Before the poster hears of it, whose next message is not to be ignored.
             if mailbox.ignoresWhileBusy { settle() }
@@ -88,7 +88,10 @@ extension Lane {
             _ = isolation
             // On this isolation no call begins after `cancel` has returned.
             var outcome = PostTracker.Outcome.discarded
-            if !listener.isCancelled { outcome = await call.run(kept.address, isolation: isolation) }
+            if !listener.isCancelled {
+                mailbox.countOverlapping()
+                outcome = await call.run(kept.address, isolation: isolation)
+            }
             withExtendedLifetime(kept) {}
             if self.endCall(mailbox) { outcome = .dropped }
             envelope?.tracker?.finish(outcome)

@@ -137,6 +137,9 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     @inline(__always)
     func countDelivered() { delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing) }
 
+    /// Counts a message before the listener is called with it, in a task of its own.
+    func countOverlapping() { delivered.wrappingAdd(1, ordering: .releasing) }
+
     /// Retains the owner until ``releaseOwner()``. Returns false if it was deallocated.
     @inline(__always)
     func holdOwner(of listener: ListenerEntry) -> Bool {
