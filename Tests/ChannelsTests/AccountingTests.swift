@@ -80,6 +80,7 @@ struct AccountingTests {
         let channel = Channel<Int>()
         let calls = Tally()
         let token = await twoPosts(on: channel, overlapping, calls)
+        await wait(for: calls.value) { $0 >= 1 }
         await token.cancelAndDrain()
         #expect(calls.value == 1)
         #expect(token.deliveredCount == 1)
