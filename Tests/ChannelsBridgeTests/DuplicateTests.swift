@@ -86,7 +86,8 @@ struct DuplicateTests {
             // The first comes again behind four others, twice as many as are remembered in any case.
             return kept.count == 5 ? [message, kept.all[0]] : [message]
         }
-        let configuration = BridgeConfiguration.quick.with { $0.messageLimit = 16 }
+        // Its bytes have room for two in the window.
+        let configuration = BridgeConfiguration.quick.with { $0.byteLimit = 5_000 }
         let kitchen = await MiniProcess(
             "kitchen",
             doubling,

@@ -171,4 +171,22 @@ struct KeptChannelTests {
         }
         #expect(living.value == 0)
     }
+
+    /// From a look-up on it is no kept one, and makes way for none.
+    @Test(arguments: [false, true])
+    func aListenerOfANameThatAPatternHeardFirstStaysWhileManyNamesAreUsed(holds: Bool) throws {
+        let board = Switchboard()
+        let (heard, all) = (Recorder<Int>(), Tally())
+        let pattern = board[matching: "job.>"].listen { _ in all.add() }
+        let name: ChannelName<Int> = "job.1"
+        board[name].post(0)
+        let token = board[name].listen { heard.record($0) }
+        let channel = holds ? board[name].channel : nil
+        for number in 2..<3_000 { board[try ChannelName<Int>(validating: "job.\(number)")].post(number) }
+        #expect(board[name].post(1) == 2)
+        #expect(heard.all == [1])
+        #expect(token.isActive)
+        #expect(all.value == 3_000)
+        withExtendedLifetime((pattern, token, channel)) {}
+    }
 }

@@ -1,5 +1,6 @@
 import Channels
 import ChannelsTesting
+import Dispatch
 import Testing
 
 /// Rules 1 and 6: whom a post reaches, and in which order.
@@ -172,5 +173,38 @@ struct OrderTests {
         }
         #expect(living.value == 0)
         #expect(gone == nil)
+    }
+
+    /// The drain has taken all messages of the first burst and called some listeners when the second burst
+    /// arrives.
+    @Test(arguments: [0, 70], [0, 1])
+    func aBurstThatArrivesWhileAnotherIsDeliveredComesBehindIt(call: Int, others: Int) async {
+        let queue = DispatchQueue.suspended()
+        let channels = (Channel<Int>(), Channel<Int>())
+        let heard = (Recorder<Int>(), Recorder<Int>())
+        let reached = Gate()
+        let proceed = DispatchSemaphore(value: 0)
+        let first = channels.0.listen(on: queue) { number in
+            heard.0.record(number)
+            guard number == call else { return }
+            reached.open()
+            proceed.wait()
+        }
+        let second = channels.1.listen(on: queue) { heard.1.record($0) }
+        func burst(_ numbers: Range<Int>) {
+            for number in numbers {
+                channels.0.post(number)
+                for _ in 0..<others { channels.1.post(number) }
+            }
+        }
+        burst(0..<5_000)
+        queue.resume()
+        await reached.wait()
+        burst(5_000..<10_000)
+        proceed.signal()
+        await first.finish()
+        await second.finish()
+        #expect(heard.0.all == Array(0..<10_000), "the first")
+        #expect(heard.1.all == (0..<10_000).flatMap { Array(repeating: $0, count: others) }, "the second")
     }
 }

@@ -66,4 +66,30 @@ struct SequenceTests {
         channel.post(7)
         #expect(await readers[1 - index].value == 7)
     }
+
+    /// Both wait, two messages come, and each reader stops after one.
+    @MainActor @Test
+    func eachOfTwoMessagesWakesAReaderAlthoughTheFirstReaderStops() async throws {
+        let channel = Channel<Int>()
+        let messages = channel.messages()
+        let read = Recorder<Int>()
+        let readers = (0..<2).map { _ in
+            Task { @MainActor in
+                for await message in messages {
+                    read.record(message)
+                    break
+                }
+            }
+        }
+        // Until both wait: they run on the actor of the test.
+        for _ in 0..<20 { await Task.yield() }
+        channel.post(1)
+        channel.post(2)
+        let found = try? await read.next(2, within: .seconds(10))
+        #expect(found == [1, 2], "read: \(read.all), in the buffer: \(messages.waitingCount)")
+        for reader in readers {
+            reader.cancel()
+            await reader.value
+        }
+    }
 }

@@ -46,10 +46,7 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
             var removed: Removed = []
             let found = self.slot(of: slot.key)
             if let found, let object = found.living, !found.isKept || found.isLike(slot) {
-                if found.isKept, !slot.isKept {
-                    forgetKept(found)
-                    if let object = found.handOut() { removed.append(object) }
-                }
+                if found.isKept, !slot.isKept { handOut(found, &removed) }
                 return (object, found.kind, removed)
             }
             // The object replaced was deallocated, or kept.
@@ -147,6 +144,12 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
     private func slot(of key: NameKey) -> RegistrySlot? { table?.borrow { $0.find(key)?.object } }
 
     private func forgetKept(_ slot: RegistrySlot) { if slot.isKept { kept.removeAll { $0 === slot } } }
+
+    private func handOut(_ slot: RegistrySlot, _ removed: inout Removed) {
+        // Before it is not kept any more.
+        forgetKept(slot)
+        if let object = slot.handOut() { removed.append(object) }
+    }
 
     private func takeOut(_ slot: RegistrySlot, _ removed: inout Removed) {
         forgetKept(slot)

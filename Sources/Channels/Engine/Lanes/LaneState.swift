@@ -107,7 +107,7 @@ struct LaneState: ~Copyable {
         while left > 0, let ticket = pop(most: left) {
             left -= ticket.count
             taken.append(ticket)
-            // Everything at once from an unbounded buffer, which drops nothing.
+            // Everything at once from an unbounded buffer, which drops nothing, once the last batch is used up.
             ticket.mailbox.borrow { if $0.takesAll, $0.batch.isEmpty { $0.state.takeAll(into: &$0.batch) } }
         }
         guard taken.isEmpty else { return true }

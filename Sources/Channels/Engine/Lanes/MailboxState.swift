@@ -77,7 +77,11 @@ struct MailboxState: ~Copyable {
     /// Counts a message that is dropped.
     mutating func drop() { dropped += 1 }
 
-    mutating func takeAll(into batch: inout MessageQueue) { if !incoming.isEmpty { swap(&incoming, &batch) } }
+    /// Moves everything into a batch, which is empty: the messages in it are older, and would be overtaken.
+    mutating func takeAll(into batch: inout MessageQueue) {
+        assert(batch.isEmpty, "older messages wait")
+        if !incoming.isEmpty { swap(&incoming, &batch) }
+    }
 
     /// Moves the first message out. Returns false if there is none because the listener has ended.
     mutating func takeFirst(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {

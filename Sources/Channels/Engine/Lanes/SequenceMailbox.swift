@@ -18,7 +18,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     @safe @exclusivity(unchecked) private var state: MailboxState
     /// The readers that wait, each with a number of its own.
     @safe @exclusivity(unchecked) private var waiting = Waiters<Int>()
-    /// Whether `state` may hold messages. Written under the lock.
+    /// Whether `state` may hold messages: stays true until a reader finds none. Written under the lock.
     private let holdsMessages = Atomic<Bool>(false)
     /// How many messages have been put in. Written under the lock.
     private let arrived = Atomic<Int>(0)
@@ -95,7 +95,8 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
-    /// Resumes the reader that has waited longest. Apart from what puts a message in, because a continuation has a type
+    /// Resumes the reader that has waited longest. Each message resumes one, however many wait in the buffer: a reader may
+    /// take one message and stop. Apart from what puts a message in, because a continuation has a type
     /// of another library: a variable of it costs dozens of instructions.
     @inline(never)
     private func wakeOne() { lock.withLock { waiting.takeFirst { _ in true } }?.resume() }
