@@ -11,7 +11,7 @@ public protocol ListenerContainer {
     /// 0, and listeners registered later are inactive.
     ///
     /// Posts still deferred by ``Reentrancy/queued`` are discarded. A state can still be set and read. On a switchboard,
-    /// the name becomes available again.
+    /// the name, or the protocol, becomes available again.
     func finish()
 }
 

@@ -86,13 +86,16 @@ final class ProtocolRegistry: @unchecked Sendable {
         _ type: Observer.Type,
         make: () -> ProtocolChannel<Observer>
     ) -> ProtocolChannel<Observer> {
-        if let existing = existing(type) { return existing }
+        if let existing = existing(type), !existing.list.hasClosed { return existing }
         let made = make()
-        let entered = lock.withLock { () -> any AnyProtocolChannel in
-            if let existing = channels[ObjectIdentifier(type)] { return existing }
+        let (entered, finished) = lock.withLock { () -> (any AnyProtocolChannel, (any AnyProtocolChannel)?) in
+            let former = channels[ObjectIdentifier(type)]
+            if let former, !former.list.hasClosed { return (former, nil) }
             channels[ObjectIdentifier(type)] = made
-            return made
+            return (made, former)
         }
+        // Released without the lock.
+        withExtendedLifetime(finished) {}
         return known(entered, as: ProtocolChannel<Observer>.self)  // as above
     }
 

@@ -110,6 +110,18 @@ struct ListenerContainerTests {
         token.cancel()
     }
 
+    @Test func aFinishedProtocolIsAvailableAgain() {
+        let former = board.protocolChannel((any Hearing).self)
+        let ear = Ear()
+        #expect(board.add(ear, for: (any Hearing).self))
+        former.finish()
+        #expect(!board.contains(ear, for: (any Hearing).self))
+        #expect(board.notify((any Hearing).self) { $0.hear() } == 0)
+        #expect(board.add(ear, for: (any Hearing).self))
+        #expect(board.notify((any Hearing).self) { $0.hear() } == 1)
+        #expect(former.isEmpty && board.protocolChannel((any Hearing).self) !== former)
+    }
+
     @Test func finishingANameOfAnotherKindDoesNothing() {
         let state = board.state("container.channel", initial: 0)
         let ear = Ear()
