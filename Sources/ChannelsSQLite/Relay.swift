@@ -121,7 +121,11 @@ public struct Relay: Sendable {
                 }
             }
         }
-        status.update { if $0.phase == .connecting { $0 = BridgeStatus(.running) } }
+        // One may have lost its connection while the other was being made.
+        status.update { status in
+            guard status.phase == .connecting else { return }
+            status = BridgeStatus(account.lost.withLock { $0.isEmpty } ? .running : .reconnecting)
+        }
         for await _ in bell {
             var left = waiting.withLock { waiting in
                 defer { waiting = [] }

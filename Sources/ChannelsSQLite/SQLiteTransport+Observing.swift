@@ -214,8 +214,10 @@ extension SQLiteTransport: MessageStore {
 
     /// Takes the messages before it, which nobody holds then.
     package func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
-        let number = Int64(clamping: number)
-        try await session().file.write { db in
+        let (number, session) = (Int64(clamping: number), try session())
+        let ended = try await session.file.write { [holder = session.holder, path = session.file.location] db in
+            // What a process that was killed held is nobody's.
+            let ended = try SQLiteSession.removeEnded(but: holder, beside: path, db)
             try db.execute(
                 sql: "INSERT INTO channels_consumers (name, pattern, position) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
                 arguments: [name, pattern.text]
@@ -250,7 +252,9 @@ extension SQLiteTransport: MessageStore {
             guard db.changesCount == 1 else {
                 throw BridgeError(.refused, detail: "another process has put \(number) back, or is about to")
             }
+            return ended
         }
+        for token in ended { SQLiteMember.remove(token, beside: session.file.location) }
     }
 
     package func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {

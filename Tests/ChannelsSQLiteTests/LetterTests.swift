@@ -66,6 +66,24 @@ struct LetterTests {
         try await transport.close(within: .patience)
     }
 
+    /// A process that put all back was killed, and had taken it.
+    @Test func aLetterThatAKilledProcessHeldIsPutBackAlone() async throws {
+        try await keep(2)
+        let database = try file.foreignDatabase()
+        try await database.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO channels_consumers (name, pattern, position) VALUES ('dead-letters', 'dead.>', 2);
+                    INSERT INTO channels_members VALUES ('killed');
+                    INSERT INTO channels_unsettled (consumer, number, deliveries, holder)
+                    SELECT id, 1, 1, 'killed' FROM channels_consumers UNION SELECT id, 2, 1, 'killed' FROM channels_consumers
+                    """
+            )
+        }
+        #expect(try await box.putBack("2", over: over()).id == "2")
+        #expect(try await box.letters(over: over()).map(\.isPutBack) == [false, true])
+    }
+
     @Test func aDroppedLetterIsGone() async throws {
         try await keep(2)
         #expect(try await box.drop("m1", over: over()).id == "1")
