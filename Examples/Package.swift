@@ -6,6 +6,16 @@ let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 /// Off by default, so that nothing has to be installed: `swift run --package-path Examples --traits NATS Storefront --nats URL`.
 let onlyWithNATS = TargetDependencyCondition.when(traits: ["NATS"])
 
+/// What each of them stands on.
+let server: [Target.Dependency] = [
+    .product(name: "Channels", package: "swift-channels"),
+    .product(name: "ChannelsBridge", package: "swift-channels"),
+    .product(name: "ChannelsSQLite", package: "swift-channels"),
+    .product(name: "ArgumentParser", package: "swift-argument-parser"),
+    .product(name: "Logging", package: "swift-log"),
+    .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+]
+
 let package = Package(
     name: "Examples",
     platforms: [.macOS(.v15)],
@@ -31,15 +41,9 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "JobQueue",
-            dependencies: [
-                .product(name: "Channels", package: "swift-channels"),
-                .product(name: "ChannelsBridge", package: "swift-channels"),
+            dependencies: server + [
                 .product(name: "ChannelsObservability", package: "swift-channels"),
-                .product(name: "ChannelsSQLite", package: "swift-channels"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "JobQueue",
             exclude: ["README.md"],
@@ -47,16 +51,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "OrderServer",
-            dependencies: [
-                .product(name: "Channels", package: "swift-channels"),
-                .product(name: "ChannelsBridge", package: "swift-channels"),
+            dependencies: server + [
                 .product(name: "ChannelsInspector", package: "swift-channels"),
                 .product(name: "ChannelsObservability", package: "swift-channels"),
-                .product(name: "ChannelsSQLite", package: "swift-channels"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "OrderServer",
             exclude: ["README.md"],
@@ -64,20 +62,14 @@ let package = Package(
         ),
         .executableTarget(
             name: "Storefront",
-            dependencies: [
-                .product(name: "Channels", package: "swift-channels"),
-                .product(name: "ChannelsBridge", package: "swift-channels"),
+            dependencies: server + [
                 .product(name: "ChannelsInspector", package: "swift-channels"),
-                .product(name: "ChannelsSQLite", package: "swift-channels"),
                 .product(name: "ChannelsNATS", package: "swift-channels", condition: onlyWithNATS),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Storefront/Sources/Storefront",
             exclude: ["Resources/LICENSE-tips.txt"],

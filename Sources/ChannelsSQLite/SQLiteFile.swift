@@ -8,7 +8,7 @@ internal import Synchronization
 /// The open file: one connection that reads, and one that writes, whose changes are committed together.
 ///
 /// A cycle of the writing one: (1) it takes the queued changes; (2) it checks that the path still leads to
-/// this file, and that the file has not gone back; (3) all changes are made in one transaction, which is
+/// this file, and that the file was not restored to an older copy; (3) all changes are made in one transaction, which is
 /// synchronised with the disk if a change asks for that; (4) their completions are called. Where the file
 /// cannot be written, its *trouble* begins: what is published fails at once, what has to be done sooner or
 /// later waits, and a commit is tried each second until one succeeds.
@@ -16,7 +16,7 @@ internal import Synchronization
 /// `state` is guarded by its lock, under which nothing of the database is called.
 final class SQLiteFile: Sendable {
     /// A change of the file, and its completion once it is committed or has failed.
-    private struct Write: Sendable {
+    struct Write: Sendable {
         enum Kind {
             /// Stores something: synchronised with the disk. Fails if the file cannot be written.
             case storing
@@ -35,13 +35,13 @@ final class SQLiteFile: Sendable {
         let end: @Sendable (BridgeError?) -> Void
     }
 
-    /// The known state of the file, and how often it has gone back before.
+    /// The known state of the file, and how often it was restored to an older one.
     struct History: Sendable {
         var mark: SQLiteMark?
         var epoch = 0
     }
 
-    private struct State {
+    struct State {
         var waiting: [Write] = []
         var isWriting = false
         var isClosed = false
@@ -68,12 +68,12 @@ final class SQLiteFile: Sendable {
     private let reader: DatabaseQueue
     private let writer: DatabaseQueue
     /// The identities of the file and of SQLite's companion files when it was opened.
-    private let identities: [FileIdentity?]
+    let identities: [FileIdentity?]
     private let isSynchronized: Bool
     /// How the connections wait for a lock.
-    private let patience: SQLitePatience
-    private let state: Locked<State>
-    private let onEvent: @Sendable (Event) -> Void
+    let patience: SQLitePatience
+    let state: Locked<State>
+    let onEvent: @Sendable (Event) -> Void
 
     /// - Parameter mark: The known state of the file.
     init(
@@ -125,32 +125,12 @@ final class SQLiteFile: Sendable {
         } catch { throw BridgeError(error, path: path) }
     }
 
-    /// Reads on a connection of its own, so that nobody who looks for messages waits for a long read.
-    func observe<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
-        try check()
-        do {
-            var settings = Configuration()
-            settings.label = "swift-channels status"
-            settings.readonly = true
-            settings.busyMode = .timeout(1)
-            let connection = try DatabaseQueue(path: path, configuration: settings)
-            defer { try? connection.close() }
-            return try await connection.read(body)
-        } catch { throw BridgeError(error, path: path) }
-    }
-
-    /// The sizes of the file and of its write-ahead log, and for how long neither was written.
-    var sizes: (file: Int, log: Int, age: Duration?) {
-        let log = location + "-wal"
-        return (FileIdentity.size(location), FileIdentity.size(log), FileIdentity.age([location, log]))
-    }
-
     // MARK: History
 
-    /// Thrown where the file has gone back since it was last looked at.
+    /// Thrown if the file was restored to an older copy since it was last read.
     struct WentBack: Error {}
 
-    /// How often the file has gone back.
+    /// How often the file was restored to an older copy.
     var epoch: Int { state.withLock { $0.history.epoch } }
 
     private func note(_ mark: SQLiteMark, _ epoch: Int) {
@@ -235,7 +215,7 @@ final class SQLiteFile: Sendable {
     /// How many changes wait.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    private func writeWaiting() async {
+    func writeWaiting() async {
         while true {
             let (batch, isInTrouble) = state.withLock { state in
                 defer { state.waiting = [] }
@@ -345,64 +325,6 @@ final class SQLiteFile: Sendable {
         } catch { return BridgeError(error, path: path) }
     }
 
-    // MARK: Trouble
-
-    /// Whether messages can be stored.
-    var isInTrouble: Bool { state.withLock { $0.trouble != nil } }
-
-    private func beginTrouble(_ error: BridgeError) {
-        let isNew = state.withLock { state in
-            defer { state.trouble = (error, state.trouble?.since ?? .now) }
-            return state.trouble?.reason.detail != error.detail
-        }
-        if isNew { onEvent(.troubleBegan(error)) }
-    }
-
-    private func endTrouble() {
-        let since = state.withLock { $0.trouble.take()?.since }
-        if let since { onEvent(.troubleEnded(after: since.duration(to: .now))) }
-    }
-
-    /// Looks whether something is wrong that no write has met yet. Without waiting for a lock: it is called often.
-    func look() {
-        do {
-            try check()
-            if patience.isExhausted, !isInTrouble { throw DatabaseError(resultCode: .SQLITE_BUSY) }
-        } catch { fail(error) }
-    }
-
-    /// The file cannot be read, or written. Ends with the next commit that succeeds.
-    func fail(_ error: any Error) {
-        beginTrouble(BridgeError(error, path: path))
-        let begins = state.withLock { state in
-            guard !state.isClosed else { return false }
-            defer { state.isWriting = true }
-            return !state.isWriting
-        }
-        if begins { Task.detached { await self.writeWaiting() } }
-    }
-
-    /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file, or to none: messages
-    /// written to the open one would be lost.
-    private func check() throws {
-        let found = FileIdentity.all(path, location)
-        guard found != identities else { return }
-        let what =
-            if found[0] != identities[0] {
-                "the file was removed or replaced: stop all processes that use it, delete what is left of -wal and -shm"
-            } else if found[1] != identities[1] {
-                "its -wal, which has the latest messages, was removed or replaced: stop all processes that use it"
-            } else {
-                "its -shm was removed or replaced: stop all processes that use it, keep the -wal"
-            }
-        throw BridgeError(.notConnected, detail: "\(path): \(what), and start them again")
-    }
-
-    /// Whether something else stands where the file, or a part of it, was.
-    private var isReplaced: Bool {
-        zip(FileIdentity.all(path, location), identities).contains { $0 != nil && $0 != $1 }
-    }
-
     // MARK: The write-ahead log
 
     /// Moves the write-ahead log into the file, as far as it is not being read, and truncates it.
@@ -421,8 +343,8 @@ final class SQLiteFile: Sendable {
 
     // MARK: Closing
 
-    /// Makes the queued changes and a last one, if there are any, and closes the file. The connection that writes is the last: if there is no
-    /// other one, it brings the write-ahead log into the file.
+    /// Makes the queued changes and a last one, if there are any, and closes the file. The connection that writes is the
+    /// last: if there is no other one, it brings the write-ahead log into the file.
     func close(last change: (@Sendable (Database) throws -> Void)?) async -> BridgeError? {
         let isIdle = state.withLock { $0.waiting.isEmpty && !$0.isWriting }
         var error: BridgeError?

@@ -7,7 +7,7 @@ internal import Foundation
 ///
 /// `flock` belongs to an open file, not to a process: so connections of one process are distinguished, too.
 final class SQLiteMember: Sendable {
-    /// Names the connection in the file. Random, so that a file that has gone back knows no other one by it.
+    /// Names the connection in the file. Random, so that no other connection has this name in an older copy of the file.
     let token: String
     private let path: String
     private let descriptor: Int32

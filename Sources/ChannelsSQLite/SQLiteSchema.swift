@@ -150,7 +150,7 @@ enum SQLiteSchema {
 }
 
 /// A connection's knowledge of the file: how often it was changed, and its newest message. If the file
-/// disagrees, it has gone back: an older copy was put in its place.
+/// disagrees, an older copy was put in its place.
 struct SQLiteMark: Sendable {
     let changes: Int64
     private let mark: Int64

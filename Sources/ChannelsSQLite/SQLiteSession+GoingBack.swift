@@ -6,7 +6,7 @@ internal import GRDB
 /// Handles a file that is no longer the same: an older copy was put in its place, or a durable name was
 /// removed.
 extension SQLiteSession {
-    /// Starts all subscriptions again, because the file has gone back.
+    /// Starts all subscriptions again, because the file was restored to an older copy.
     func beginAgain() async {
         let epoch = file.epoch
         guard state.withLock({ $0.epoch != epoch }) else { return }
@@ -23,7 +23,7 @@ extension SQLiteSession {
         }
         if isNew {
             let detail = """
-                \(file.path): the file has gone back to an older copy, or does not know this process any more: what was stored \
+                \(file.path): the file was replaced by an older copy, or does not know this process any more: what was stored \
                 since may be lost, and what was settled since is delivered again
                 """
             fail(BridgeError(.messagesLost, detail: detail))

@@ -33,7 +33,7 @@ final class SQLiteSession: Sendable {
         var plain: [Plain] = []
         var durable: [SQLiteDurableName] = []
         var watched: [Watched] = []
-        /// How often the file had gone back when the subscriptions started and this was last reported.
+        /// How often the file had been restored when the subscriptions started and this was last reported.
         var epoch = 0
         var toldEpoch = 0
         /// The number of the last message that was looked at.
@@ -44,7 +44,7 @@ final class SQLiteSession: Sendable {
         var turn = 0
         /// The messages that members of a group on this connection may take, in order.
         var shared: [ExactText: [Shared]] = [:]
-        /// The offset added to the revisions of the file, so that they increase after it has gone back; and
+        /// The offset added to the revisions of the file, so that they increase after it was restored; and
         /// the highest so far.
         var revisions: (base: UInt64, highest: UInt64) = (0, 0)
     }
@@ -233,7 +233,7 @@ final class SQLiteSession: Sendable {
     private func findNew() async throws {
         while true {
             let (last, patterns, names) = state.withLock { ($0.lastNumber, $0.plain.map(\.pattern), $0.durable) }
-            // A connection that only publishes checks whether the file has gone back.
+            // A connection that only publishes checks whether the file was restored.
             guard !patterns.isEmpty || !names.isEmpty else { return try await file.read { _ in } }
             let (newest, free, members, found) = try await file.read { db in
                 (
@@ -321,7 +321,7 @@ final class SQLiteSession: Sendable {
             let epoch = file.epoch
             let result: (parts: [SQLiteTaking.Part], hasMore: Bool)?
             do {
-                // Where the file has gone back, the names are entered anew, and take again.
+                // If the file was restored, the names are entered anew, and take again.
                 result = try await file.take { [file] db in
                     guard file.epoch == epoch else { return nil }
                     guard try Self.isMember(taking.holder, db) else {
@@ -343,44 +343,6 @@ final class SQLiteSession: Sendable {
             let missing = requests.indices.filter { parts[$0].isMissing }.map { requests[$0].0 }
             if !missing.isEmpty { try await enterAgain(missing) }
         }
-    }
-
-    // MARK: Values
-
-    private func deliverValues() async throws {
-        let subjects = Set(state.withLock { $0.watched.map(\.subject) })
-        guard !subjects.isEmpty else { return }
-        let epoch = file.epoch
-        let values = try await file.read { db in
-            try subjects.reduce(into: [:]) { $0[$1] = try SQLiteValues.find($1.text, db) }
-        }
-        let (reached, wentBack) = state.withLock { state in
-            var reached: [HandlerQueue<StoredValue>] = []
-            var wentBack = false
-            for index in state.watched.indices {
-                let value = values[state.watched[index].subject]
-                let (seen, revision) = (state.watched[index].seen, value.map { Int64($0.revision) } ?? 0)
-                // In a file that has gone back, another value may have the revision.
-                let isOther = revision == seen && value?.message.body != state.watched[index].body
-                if revision < seen || isOther { wentBack = true }
-                guard let value, revision > seen else { continue }
-                (state.watched[index].seen, state.watched[index].body) = (revision, value.message.body)
-                state.watched[index].queue.enqueue(value.raised(&state.revisions))
-                reached.append(state.watched[index].queue)
-            }
-            return (reached, wentBack)
-        }
-        for queue in reached { queue.deliver() }
-        if wentBack { file.goBack(from: epoch) }
-    }
-
-    /// Stores a value. Returns its revision; nil if there is one that is to stay.
-    func store(_ message: TransportMessage, ifNone: Bool) async throws -> UInt64? {
-        let value = try await file.write { db -> StoredValue? in
-            try SQLiteValues.store(message, ifNone: ifNone, db).map { StoredValue(message, revision: $0) }
-        }
-        guard let value else { return nil }
-        return state.withLock { value.raised(&$0.revisions).revision }
     }
 
     // MARK: Closing
@@ -411,15 +373,6 @@ final class SQLiteSession: Sendable {
         // In a task of its own: this one may be cancelled.
         let result = await Task { try await closed.value(within: timeout, clock: ContinuousClock(), else: late) }.result
         do { return try result.get() } catch { return BridgeError(error, path: file.path) }
-    }
-}
-
-extension StoredValue {
-    /// With a revision that is higher than all before, also where the file has gone back.
-    func raised(_ revisions: inout (base: UInt64, highest: UInt64)) -> StoredValue {
-        let revision = revisions.base + self.revision
-        revisions.highest = max(revisions.highest, revision)
-        return StoredValue(message, revision: revision)
     }
 }
 #endif

@@ -59,7 +59,7 @@ struct SQLiteTaking: Sendable {
         )
         .reduce(into: [Int64: Row]()) { $0[$1[0]] = $1 }
         var parts = requests.map { request in
-            // In a file that has gone back, another name may have the number.
+            // In a restored file, another name may have the number.
             let row = names[request.id].flatMap { row in
                 ExactText(row[2]) == request.name && ExactText(row[3]) == ExactText(request.pattern.text) ? row : nil
             }

@@ -67,21 +67,6 @@ struct LifetimeTests {
         }
     }
 
-    /// As where each connection is served by a thread of its own: a thread looks for owners only in lists of its group.
-    @Test func memoryStaysBoundedWhereEachOwnerComesWithAThreadOfItsOwn() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let (board, living) = (Switchboard(), Tally())
-            for round in 0..<400 {
-                await onThreads(8, stackSize: 256 << 10) { index in
-                    let name = ChannelName<Int>(stringLiteral: "connection.\(round).\(index)")
-                    board[name].listen(Owner()) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
-                }
-            }
-            #expect(living.value < 500, "\(living.value)")
-        }
-    }
-
     /// In a process of its own, without the listeners of other tests among which owners are looked for.
     @Test func memoryStaysBoundedWhoeversOwnerGoesWhenNobodyPosts() async {
         await #expect(processExitsWith: .success) {

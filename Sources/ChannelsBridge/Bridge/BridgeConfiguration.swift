@@ -24,7 +24,8 @@ public struct BridgeConfiguration: Sendable {
     public var messageLimit: Int
     /// The total size of encoded messages, headers and duplicate-detection state that the bridge may hold.
     /// Half is for each direction; one route may use a quarter of its half. Unencoded messages and listeners'
-    /// own memory do not count. 256 MiB by default.
+    /// own memory do not count. 256 MiB by default. Below 32 MiB, a route remembers fewer than 16,384 of the messages
+    /// that it has received: if more than that fail in turn, their failures are not counted up to ``failureLimit``.
     public var byteLimit: Int
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024 by
     /// default. With 1, order is preserved even if the broker loses single messages, as a cluster may while it

@@ -19,7 +19,7 @@ struct IncomingDelivery: Sendable {
     /// The durable messages that were delivered, and how often the others could not be handled.
     private var delivered: RecentMessages<UInt64>
     private var failures: RecentMessages<Int>
-    /// Whether it was reported that only sequences hear the route.
+    /// Whether it was reported that only sequences receive what comes.
     private var hasWarned = false
 
     /// - Parameter window: How many messages it remembers.
@@ -119,7 +119,7 @@ struct IncomingDelivery: Sendable {
         guard !hasWarned else { return }
         hasWarned = true
         let detail = """
-            only a sequence hears this durable route, and what is in its buffer counts as handled: it is lost if the \
+            only a sequence receives the messages of this durable route, and what is in its buffer counts as handled: it is lost if the \
             process ends. Instead of `for await message in channel.messages() { … }` write \
             `channel.listen(self) { me, message in … }`, whose closure may be async and throw
             """

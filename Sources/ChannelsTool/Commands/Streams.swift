@@ -17,10 +17,10 @@ struct Streams: AsyncParsableCommand {
               channels streams --json | jq .state.messages
               channels streams messages --file sales.sqlite
 
-            DEAD counts the dead letters that were not put back. FILE, LOG and COMMIT are the sizes of a
-            file and of its write-ahead log, and the time since its last commit. OLDEST is
-            the age of the oldest message that a name has not settled, and HELD BY says
-            which processes use the name, and for how long.
+            DEAD counts the dead letters that were not put back. FILE, LOG and COMMIT are
+            the sizes of a file and of its write-ahead log, and the time since its last
+            commit. OLDEST is the age of the oldest message that a name has not settled,
+            and HELD BY says which processes use the name, and for how long.
 
             PROCESSES counts those that currently request messages of the name; a server
             does not say which, and a process without room does not request. It shows

@@ -28,9 +28,8 @@ struct Tail: AsyncParsableCommand {
               channels tail shop.sold --group workers
 
             With --since or --durable, it prints stored messages, and with --until-end
-            ends when none is left. --durable
-            takes the messages of that name: a bridge of the same name and pattern
-            does not receive those printed here.
+            ends when none is left. --durable takes the messages of that name: a bridge
+            of the same name and pattern does not receive those printed here.
 
             Over a file, it prints messages; 'channels state' shows a state.
             """

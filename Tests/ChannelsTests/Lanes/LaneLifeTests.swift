@@ -71,27 +71,6 @@ struct LaneLifeTests {
         withExtendedLifetime(actor) {}
     }
 
-    /// An async listener has a lane of its own.
-    @Test(arguments: [true, false])
-    func aLaneInWhichTooManyMessagesWaitIsAFault(isAsync: Bool) async {
-        let faults = Recorder<Fault.Code>()
-        let channel = Channel<Int>(onFault: { faults.record($0.code) })
-        let leave = Gate()
-        let queue = DispatchQueue(label: "lane")
-        queue.suspend()
-        let token =
-            isAsync ? channel.listen { _ in await leave.wait() } : channel.listen(on: queue) { _ in }
-        for number in 0..<1 << 20 { channel.post(number) }
-        #expect(faults.all == [])
-        // One may be under way.
-        for number in 0..<2 { channel.post(number) }
-        #expect(faults.all == [.laneBacklog])
-        token.cancel()
-        leave.open()
-        queue.resume()
-        await token.cancelAndDrain()
-    }
-
     // MARK: Lanes that come and go
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.
