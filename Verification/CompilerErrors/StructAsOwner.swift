@@ -4,13 +4,12 @@ nonisolated struct Panel: Sendable {
     func show(_ sale: Sale) {}
 
     func start(_ till: Till) {
-        // expect: only an object can own a listener: an actor, or an instance of a Sendable class;
-        // expect: without an owner write 'let token = source.listen { message in … }' and keep the token
+        // expect: requires that 'Panel' conform to 'Actor'
         till.sold.listen(self) { me, sale in me.show(sale) }
     }
 
     func startOnQueue(_ till: Till) {
-        // expect: only an object can own a listener
+        // expect: requires that 'Panel' be a class type
         till.sold.listen(self, on: .main) { me, sale in me.show(sale) }
     }
 }

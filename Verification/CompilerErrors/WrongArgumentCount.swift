@@ -1,12 +1,12 @@
 import Channels
 
 nonisolated func withoutOwner(_ till: Till, _ display: Display) {
-    // expect: (Display, Sale) -> Void' expects 2 arguments, but 1 was used in closure body
+    // expect: (Display, Sale) throws -> Void' expects 2 arguments, but 1 was used in closure body
     till.sold.listen(display) { sale in print(sale) }
 }
 
 nonisolated func withOneTooMany(_ till: Till, _ display: Display) {
-    // expect: (Display, Sale) -> Void' expects 2 arguments, but 3 were used in closure body
+    // expect: (Display, Sale) throws -> Void' expects 2 arguments, but 3 were used in closure body
     till.sold.listen(display) { me, sale, sender in me.show(sale) }
 }
 

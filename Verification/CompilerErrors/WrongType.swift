@@ -1,6 +1,6 @@
 import Channels
 
-// time: at most 5 times a plain function
+// time: at most 4 times a plain function
 nonisolated func start(_ till: Till, _ display: Display) {
     till.sold.listen(display) { me, sale in
         let price = "\(sale.total) euros"

@@ -1,36 +1,14 @@
 public import Dispatch
 
 // Calls that do not compile, with messages that say what to write. Each form stands for a likely mistake for
-// which the compiler's own message misleads ("no exact matches", "requires that 'Panel' conform to 'Actor'").
-// The compiler tries these forms if no other fits: a correct call costs next to nothing, and an error in a
-// closure is checked again for each form that could take it: `Verification/CompilerErrors/check` measures this.
+// which the compiler's own message misleads. None has a parameter that a trailing closure of another call fits:
+// an error in a closure is checked again for each form that could take it. A form for a struct as the owner
+// needs one, and made every error in a closure a fifth dearer: see `Decisions/FormsOfListen.md`.
 
 extension Listenable {
-    /// Only an object can own a listener.
-    @available(
-        *,
-        unavailable,
-        message: """
-            only an object can own a listener: an actor, or an instance of a Sendable class; without an owner write \
-            'let token = source.listen { message in … }' and keep the token
-            """
-    )
-    @discardableResult
-    public func listen<Owner>(
-        _ owner: Owner,
-        on queue: DispatchQueue? = nil,
-        priority: Priority = .normal,
-        once: Bool = false,
-        buffering: BufferingPolicy? = nil,
-        _ body: @isolated(any) @Sendable (Owner, Message) async throws -> Void
-    ) -> ListenerToken {
-        fatalError()
-    }
-
     /// Call a method in a closure that takes the owner: as a value, the method would keep the owner alive.
     ///
-    /// `any Sendable` takes the method and, unlike a function type, no trailing closure. Trailing closures go
-    /// to `body`, so that an error inside one, or in a label, is still the one reported.
+    /// `any Sendable` takes the method and, unlike a function type, no trailing closure.
     @available(
         *,
         unavailable,
@@ -43,8 +21,7 @@ extension Listenable {
         priority: Priority = .normal,
         once: Bool = false,
         buffering: BufferingPolicy? = nil,
-        _ method: any Sendable...,
-        body: (@isolated(any) @Sendable (Owner, Message) async throws -> Void)? = nil
+        _ method: any Sendable...
     ) -> ListenerToken {
         fatalError()
     }

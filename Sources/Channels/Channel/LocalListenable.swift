@@ -22,33 +22,11 @@ extension LocalListenable {
         once: Bool = false,
         fileID: StaticString = #fileID,
         line: UInt = #line,
-        _ body: @escaping (Owner, Message) -> Void
+        _ body: @escaping (Owner, Message) throws -> Void
     ) -> LocalListenerToken {
         let options = ListenerOptions(priority, once: once, fileID, line)
         let call = BareCall(LocalBody2(body))
         return register(LocalListener(Listener(owner, .isolated(nil), options, isBare: true, call)))
-    }
-
-    /// Registers a throwing listener that belongs to an object; errors raise ``Fault/Code/listenerThrew``.
-    @discardableResult @inlinable
-    public func listen<Owner: AnyObject>(
-        _ owner: Owner,
-        priority: Priority = .normal,
-        once: Bool = false,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        _ body: @escaping (Owner, Message) throws -> Void
-    ) -> LocalListenerToken {
-        let options = ListenerOptions(priority, once: once, fileID, line)
-        let body = Unchecked(body)
-        let listener = Listener<Message>(owner, .isolated(nil), options) { message, owner, frame in
-            owner?.lend(as: Owner.self) { owner in
-                message.lend(as: Message.self) { message in
-                    do { try body.value(owner, message) } catch { frame.report(error) }
-                }
-            }
-        }
-        return register(LocalListener(listener))
     }
 
     /// Registers a listener that belongs to the actor in which the channel is kept, and may throw.
@@ -62,15 +40,8 @@ extension LocalListenable {
         _ body: @escaping (isolated Owner, Message) throws -> Void
     ) -> LocalListenerToken {
         let options = ListenerOptions(priority, once: once, fileID, line)
-        let body = Unchecked(ThrowingActorBody2(unisolated: ThrowingLocalActorBody2(body)).call)
-        let listener = Listener<Message>(owner, .isolated(nil), options) { message, owner, frame in
-            owner?.lend(as: Owner.self) { owner in
-                message.lend(as: Message.self) { message in
-                    do { try body.value(owner, message) } catch { frame.report(error) }
-                }
-            }
-        }
-        return register(LocalListener(listener))
+        let call = BareCall(Body2(unisolated: ActorBody2(body)))
+        return register(LocalListener(Listener(owner, .isolated(nil), options, isBare: true, call)))
     }
 
     /// Registers a listener that lives as long as the token returned.

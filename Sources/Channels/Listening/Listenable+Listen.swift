@@ -9,7 +9,7 @@ extension Listenable {
     /// The closure is isolated like the code around it. If it has no isolation, or the poster's, it is called
     /// before `post` returns, unless messages are already queued for it. Otherwise it is called from its
     /// mailbox, one call at a time, FIFO per poster. No lock is held during a call. A paused listener misses
-    /// messages.
+    /// messages. An error that it throws raises ``Fault/Code/listenerThrew`` and does not affect other listeners.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
@@ -27,37 +27,11 @@ extension Listenable {
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
-        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message) -> Void
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message) throws -> Void
     ) -> ListenerToken {
         let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
         let call = BareCall(Body2(unisolated: IsolatedBody2(body)))
         return register(Listener(owner, .isolated(body.isolation), options, isBare: true, call), isolation: isolation)
-    }
-
-    /// Registers a listener that belongs to an object and may throw. An error raises
-    /// ``Fault/Code/listenerThrew`` and does not affect other listeners.
-    @discardableResult @inlinable
-    public func listen<Owner: AnyObject & Sendable>(
-        _ owner: Owner,
-        priority: Priority = .normal,
-        once: Bool = false,
-        buffering: BufferingPolicy? = nil,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        isolation: isolated (any Actor)? = #isolation,
-        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message) throws -> Void
-    ) -> ListenerToken {
-        let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
-        let delivery = Registration.Delivery.isolated(body.isolation)
-        let plain = ThrowingBody2(unisolated: ThrowingIsolatedBody2(body)).call
-        let listener = Listener<Message>(owner, delivery, options) { message, owner, frame in
-            owner?.lend(as: Owner.self) { owner in
-                message.lend(as: Message.self) { message in
-                    do { try plain(owner, message) } catch { frame.report(error) }
-                }
-            }
-        }
-        return register(listener, isolation: isolation)
     }
 
     /// Registers an asynchronous listener that belongs to an object.
@@ -105,14 +79,8 @@ extension Listenable {
         _ body: @escaping @Sendable (Owner, Message) throws -> Void
     ) -> ListenerToken {
         let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
-        let listener = Listener<Message>(owner, .queue(queue), options) { message, owner, frame in
-            owner?.lend(as: Owner.self) { owner in
-                message.lend(as: Message.self) { message in
-                    do { try body(owner, message) } catch { frame.report(error) }
-                }
-            }
-        }
-        return register(listener, isolation: isolation)
+        let call = BareCall(Body2(body))
+        return register(Listener(owner, .queue(queue), options, isBare: true, call), isolation: isolation)
     }
 
     /// Registers a listener that belongs to an actor and runs on it: before `post` returns if the poster is
@@ -129,15 +97,8 @@ extension Listenable {
         _ body: @escaping @Sendable (isolated Owner, Message) throws -> Void
     ) -> ListenerToken {
         let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
-        let plain = ThrowingActorBody2(unisolated: ThrowingIsolatedActorBody2(body)).call
-        let listener = Listener<Message>(owner, .owner, options) { message, owner, frame in
-            owner?.lend(as: Owner.self) { owner in
-                message.lend(as: Message.self) { message in
-                    do { try plain(owner, message) } catch { frame.report(error) }
-                }
-            }
-        }
-        return register(listener, isolation: isolation)
+        let call = BareCall(Body2(unisolated: ActorBody2(body)))
+        return register(Listener(owner, .owner, options, isBare: true, call), isolation: isolation)
     }
 
     /// Registers an asynchronous listener that belongs to an actor and runs on it. Calls are awaited one at a

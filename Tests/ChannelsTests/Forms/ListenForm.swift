@@ -1,7 +1,7 @@
 import Channels
 import Dispatch
 
-/// The ten forms of `listen`, each with a closure that the compiler takes for no other.
+/// The forms of `listen`, each with a closure that the compiler takes for no other.
 enum ListenForm: String, CaseIterable {
     case owner, ownerThrowing, ownerAsync, ownerOnQueue, actor, actorAsync
     case token, tokenThrowing, tokenAsync, tokenOnQueue

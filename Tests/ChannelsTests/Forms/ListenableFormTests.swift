@@ -9,7 +9,7 @@ struct ListenableFormTests {
     let actor = FormActor()
     let channel = Channel<Int>(onFault: { _ in })
 
-    /// The ten forms, no closure saying its type. (Those of `some Listenable` are in ``ListenForm``.)
+    /// The nine forms, no closure saying its type. (Those of `some Listenable` are in ``ListenForm``.)
     private func wire(_ source: any Listenable<Int>) -> [ListenerToken] {
         [
             source.listen(owner) { me, number in me.hear("owner \(number)") },

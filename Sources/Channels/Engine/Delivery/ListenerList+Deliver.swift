@@ -42,7 +42,7 @@ extension ListenerList {
                     // Retained during the call.
                     if let owner = listener.retainOwner() {
                         frame.pointee.listener = entry
-                        listener.body.callBare(message, owner: OwnerReference(owner))
+                        listener.body.callBare(message, owner: OwnerReference(owner), frame)
                         reached &+= 1
                         owner.release()
                     } else {
