@@ -118,7 +118,7 @@ public struct NATSConfiguration: Sendable {
         public var unsettledLimit = 256
         /// Where a new durable name starts, unless the route specifies `replaying(from:)`: by default with
         /// the oldest stored message.
-        public var start = ReplayStart.stored
+        public var start = ReplayStart.beginning
         /// Whether the server forgets the name when its subscriber ends, or has been away for five minutes.
         package var isTemporary = false
 

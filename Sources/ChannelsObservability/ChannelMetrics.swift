@@ -18,7 +18,7 @@ public import ServiceLifecycle
 ///
 /// | Metric | Dimensions | |
 /// |---|---|---|
-/// | `channels_posts`, `channels_unheard` | `channel` | posts, and those without a receiver |
+/// | `channels_posts`, `channels_unreceived` | `channel` | posts, and those without a receiver |
 /// | `channels_delivered`, `channels_dropped`, `channels_missed`, `channels_failed` | `channel` | messages, of all its listeners |
 /// | `channels_waiting`, `channels_listeners` | `channel` | gauges |
 /// | `channels_lane_waiting` | `lane` | gauge |
@@ -166,22 +166,22 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         for channel in snapshot.channels + snapshot.watched + snapshot.protocols + snapshot.patterns {
             let name = dimension(channel.name)
             let gauge = ExactText(name)
-            var key = "\(channel.kind.rawValue) \(channel.name)"
+            var key = "\(channel.kind) \(channel.name)"
             // Each has one listener, and all of them the same number.
             if channel.kind == .pattern, let site = channel.listeners.first?.registrationSite { key += " \(site)" }
             // A pattern without wildcards, as of a bridge's route, has the name of a channel, which counts the same
             // posts; and so does every listener to one pattern.
             let counts = channel.kind != .pattern || names.insert(ExactText(channel.name)).inserted
-            add(channel.posts, "channels_posts", name, key, &totals, counts: counts)
-            add(channel.unheard, "channels_unheard", name, key, &totals, counts: counts)
+            add(channel.postCount, "channels_posts", name, key, &totals, counts: counts)
+            add(channel.unreceivedCount, "channels_unreceived", name, key, &totals, counts: counts)
             // The listener of a pattern is counted with the pattern.
             for listener in channel.listeners where listener.delivery != .pattern {
                 let key = "\(key) \(listener.number)"
-                add(listener.delivered, "channels_delivered", name, key, &totals)
-                add(listener.dropped, "channels_dropped", name, key, &totals)
-                add(listener.missed, "channels_missed", name, key, &totals)
-                add(listener.failures, "channels_failed", name, key, &totals)
-                gauges[gauge, default: (0, 0)].waiting += listener.waiting ?? 0
+                add(listener.deliveredCount, "channels_delivered", name, key, &totals)
+                add(listener.droppedCount, "channels_dropped", name, key, &totals)
+                add(listener.missedCount, "channels_missed", name, key, &totals)
+                add(listener.failureCount, "channels_failed", name, key, &totals)
+                gauges[gauge, default: (0, 0)].waiting += listener.waitingCount ?? 0
                 gauges[gauge, default: (0, 0)].listeners += 1
             }
         }
@@ -191,7 +191,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
             self.gauge("channels_waiting", ("channel", name.text)).record(gauge.waiting)
             self.gauge("channels_listeners", ("channel", name.text)).record(gauge.listeners)
         }
-        for lane in snapshot.lanes { gauge("channels_lane_waiting", ("lane", lane.name)).record(lane.waiting) }
+        for lane in snapshot.lanes { gauge("channels_lane_waiting", ("lane", lane.name)).record(lane.waitingCount) }
     }
 
     /// Reports the increase of a count since the last time. A smaller count was reset to zero meanwhile.

@@ -77,7 +77,7 @@ public struct ChannelSpans: ChannelInstrument {
             ofKind: post.origin == .local ? .producer : .consumer
         )
         span.attributes["channels.channel"] = post.channelName
-        span.attributes["channels.kind"] = post.channelKind.rawValue
+        span.attributes["channels.kind"] = post.channelKind.description
         if let sender = post.senderType { span.attributes["channels.sender"] = "\(sender)" }
         if case .remote(let process) = post.origin { span.attributes["channels.origin"] = process }
         return span
@@ -90,7 +90,7 @@ public struct ChannelSpans: ChannelInstrument {
             ofKind: .consumer
         )
         span.attributes["channels.channel"] = delivery.post.channelName
-        span.attributes["channels.delivery"] = delivery.delivery.rawValue
+        span.attributes["channels.delivery"] = delivery.delivery.description
         span.attributes["channels.site"] = "\(delivery.site)"
         if let owner = delivery.ownerType { span.attributes["channels.owner"] = "\(owner)" }
         span.attributes["channels.waited_ns"] = delivery.waited.limitInNanoseconds

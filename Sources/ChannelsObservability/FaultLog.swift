@@ -90,7 +90,7 @@ public final class FaultLog: ChannelInstrument {
         guard let suppressed else { return }
         var metadata: Logger.Metadata = [
             "code": "\(fault.code)",
-            "kind": "\(fault.channelKind.rawValue)",
+            "kind": "\(fault.channelKind)",
             "channel": "\(fault.channelName)",
             "count": "\(fault.count)",
         ]

@@ -109,7 +109,7 @@ public struct Relay: Sendable {
     private func relay() async throws {
         let waiting = Locked<[InboundMessage]>([])
         let (bell, ring) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let subscription = TransportSubscription(to: pattern, durableName: name, start: .stored, unsettledLimit: 256)
+        let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning, unsettledLimit: 256)
         try await retry {
             try await source.subscribe(subscription) { message in
                 // Dead letters stay at the source.

@@ -129,7 +129,7 @@ enum SQLiteSchema {
     static func position(of start: ReplayStart?, _ db: Database) throws -> Int64 {
         switch start?.position {
         case .new: return try lastNumber(db)
-        case nil, .stored: return 0
+        case nil, .beginning: return 0
         case .sequence(let number): return Int64(clamping: number) - 1
         case .time(let seconds):
             let first = try Int64.fetchOne(

@@ -282,7 +282,7 @@ struct DeadLetterTests {
     @Test func aNewDurableNameBeginsWhereItsRouteSays() async throws {
         let till = await tillThatSold(3)
         let starts: [(ReplayStart?, first: Int)] = [
-            (nil, 0), (.stored, 0), (.ago(.seconds(3_600)), 0), (.new, 3), (.ago(.zero), 3),
+            (nil, 0), (.beginning, 0), (.ago(.seconds(3_600)), 0), (.new, 3), (.ago(.zero), 3),
         ]
         for (start, first) in starts {
             let route = BridgeRoute.incoming(.sold, durable: true).inGroup("\(start as Any)")
@@ -334,7 +334,7 @@ struct DeadLetterTests {
             let reader = await MiniProcess(
                 "reader",
                 InMemoryTransport(broker),
-                [.incoming(.sold, durable: true).replaying(from: .stored)],
+                [.incoming(.sold, durable: true).replaying(from: .beginning)],
                 board: board
             )
             #expect(await till.board[.sold].postAndWait(Sale(total: round)).isComplete)

@@ -125,7 +125,7 @@ struct PublishingTests {
         let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
         for number in 0..<1_000 { till.board[.number].post(number) }
         let first = await transport.attempts.first(4)
-        let waiting = till.board.snapshot().patterns.flatMap(\.listeners).compactMap(\.waiting)
+        let waiting = till.board.snapshot().patterns.flatMap(\.listeners).compactMap(\.waitingCount)
         #expect((3...4).contains(waiting.reduce(0, +)))
         for attempt in first { attempt.end(nil) }
         try await till.stop()

@@ -129,9 +129,9 @@ struct EventTests {
                 await wait(for: try? shown().messages) { $0?.isEmpty == true }
                 board.diagnostics = .off
                 channel.post(2)
-                #expect(try shown().posts == 2)
+                #expect(try shown().postCount == 2)
                 try await pages[1].connection.close()
-                await wait(for: try? shown()) { $0 != nil && $0?.posts == nil }
+                await wait(for: try? shown()) { $0 != nil && $0?.postCount == nil }
                 board.diagnostics = .counts
                 let page = try await first.events()
                 _ = try await page.next()
@@ -140,7 +140,7 @@ struct EventTests {
                 try await page.connection.close()
                 await wait(for: try? shown().messages) { $0?.isEmpty == true }
                 channel.post(4)
-                #expect(try shown().posts == 2)
+                #expect(try shown().postCount == 2)
                 #expect(board.diagnostics == .counts)
             }
         }

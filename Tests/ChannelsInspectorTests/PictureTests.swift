@@ -31,10 +31,10 @@ struct PictureTests {
         channel.messages = messages.map {
             MessageSnapshot(
                 number: $0,
-                ageNanoseconds: Int64(-$0) * 1_000_000,
+                age: .milliseconds(-$0),
                 text: "\($0)",
                 senderType: nil,
-                remoteOrigin: nil
+                origin: .local
             )
         }
         return channel

@@ -52,7 +52,7 @@ struct MetricsTests {
         let pattern = board[matching: "shop.sold"].listen { _ in }
         for total in 0..<3 { board[.sold].post(Sale(total: total)) }
         metrics.report()
-        #expect(total("channels_posts") == 3 && total("channels_unheard") == 0)
+        #expect(total("channels_posts") == 3 && total("channels_unreceived") == 0)
         let token = board[.sold].listen { _ in }
         metrics.report()
         board[.sold].post(Sale(total: 3))

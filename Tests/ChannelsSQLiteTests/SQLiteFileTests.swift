@@ -26,7 +26,7 @@ struct SQLiteFileTests {
             "kitchen",
             switchboard: other,
             transport: SQLiteTransport(path: file.path),
-            routes: [.incoming(.sold, durable: true).replaying(from: .stored)],
+            routes: [.incoming(.sold, durable: true).replaying(from: .beginning)],
             configuration: BridgeConfiguration(subjectPrefix: prefix)
         )
         let running = Task { try await bridge.run() }
@@ -285,7 +285,8 @@ struct SQLiteFileTests {
                 switchboard: kitchen,
                 transport: SQLiteTransport(path: file.path),
                 routes: [
-                    .incoming(.sold, durable: true).replaying(from: .stored), .both(state: "shop.open", initial: false),
+                    .incoming(.sold, durable: true).replaying(from: .beginning),
+                    .both(state: "shop.open", initial: false),
                 ]
             ),
         ]

@@ -40,6 +40,15 @@ func message(_ text: String, to subject: String = "shop.sold", id: String? = nil
     try TransportMessage(subject: subject, headers: id.map { ["ce-id": $0] } ?? [:], body: Array(text.utf8))
 }
 
+/// Repeats what fails because the file is locked: on a machine that stands still for seconds, it is.
+func whenUnlocked(_ body: () async throws -> Void) async throws {
+    while true {
+        do { return try await body() } catch let error as BridgeError where error.code == .notConnected {
+            await Task.yield()
+        }
+    }
+}
+
 /// What a durable name hears, settled.
 func hear(_ name: String, on transport: SQLiteTransport, from start: ReplayStart? = nil) async throws
     -> Recorder<String>

@@ -75,8 +75,8 @@ struct AccountingTests {
     }
 
     /// The first call is under way, and the second has not begun, when the listener ends.
-    @Test(arguments: [Overlapping.concurrent(2), .concurrent(8)])
-    func aMessageIsDiscardedIfItsListenerIsCancelledBeforeItsCallBegins(overlapping: Overlapping) async {
+    @Test(arguments: [OverlappingPolicy.concurrent(2), .concurrent(8)])
+    func aMessageIsDiscardedIfItsListenerIsCancelledBeforeItsCallBegins(overlapping: OverlappingPolicy) async {
         let channel = Channel<Int>()
         let calls = Tally()
         let token = await twoPosts(on: channel, overlapping, calls)
@@ -90,7 +90,7 @@ struct AccountingTests {
 
     /// Both messages wait before the first call: it begins when the main actor is free again.
     @MainActor
-    private func twoPosts(on channel: Channel<Int>, _ overlapping: Overlapping, _ calls: Tally) -> ListenerToken {
+    private func twoPosts(on channel: Channel<Int>, _ overlapping: OverlappingPolicy, _ calls: Tally) -> ListenerToken {
         let token = channel.listen(overlapping: overlapping) { @MainActor (_: Int) async in
             calls.add()
             ListenerToken.current?.cancel()

@@ -278,22 +278,11 @@ struct AdaptorTests {
         #expect(part == nil)
     }
 
-    @Test func aLocalChannelHasTheSameAdaptors() {
-        let channel = LocalChannel<Int>()
-        var heard: [String] = []
-        let token = channel.filter { $0 > 1 }.map { $0 * 2 }.compactMap { $0 == 6 ? nil : "\($0)" }.prefix(2)
-            .listen { heard.append($0) }
-        let small = channel.prefix { $0 < 2 }.listen { heard.append("small \($0)") }
-        for number in 1...6 { channel.post(number) }
-        #expect(heard == ["small 1", "4", "8"])
-        #expect(!token.isActive && !small.isActive && channel.isEmpty)
-    }
-
     @Test func aSourceOfOnesOwnSkipsMessages() {
         struct Large: Listenable {
             let source: Channel<Int>
             func register(_ listener: consuming Listener<String>, isolation: isolated (any Actor)?) -> ListenerToken {
-                source.register(listener.compactAdapted { $0 > 1 ? "\($0)" : nil }, isolation: isolation)
+                source.register(listener.compactMap { $0 > 1 ? "\($0)" : nil }, isolation: isolation)
             }
         }
         let heard = Recorder(of: Large(source: channel).filter { $0 != "3" })

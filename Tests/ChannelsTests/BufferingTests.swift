@@ -110,7 +110,7 @@ struct BufferingTests {
             let state = StateChannel(0)
             withExtendedLifetime(state.listen(buffering: .oldest(1)) { _ in }) {}
         }
-        await #expect(processExitsWith: .failure) { _ = StateChannel(0).values(buffering: .oldest(1)) }
+        await #expect(processExitsWith: .failure) { _ = StateChannel(0).messages(buffering: .oldest(1)) }
     }
     #endif
 }

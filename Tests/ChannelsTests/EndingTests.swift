@@ -144,7 +144,7 @@ struct EndingTests {
     @Test func finishedStateKeepsItsValueAndHasNoListeners() async {
         let state = StateChannel(1)
         let heard = Recorder(of: state)
-        let values = state.values(buffering: .unbounded)
+        let values = state.messages(buffering: .unbounded)
         state.set(2)
         state.finish()
         state.set(3)

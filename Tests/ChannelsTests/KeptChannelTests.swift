@@ -71,7 +71,7 @@ struct KeptChannelTests {
         #expect(board[.number].listenerCount == 0 && board.snapshot().channels.isEmpty)
         board.diagnostics = .counts
         board[.number].post(2)
-        #expect(board.snapshot().channels.map(\.posts) == [1])
+        #expect(board.snapshot().channels.map(\.postCount) == [1])
         withExtendedLifetime(token) {}
     }
 

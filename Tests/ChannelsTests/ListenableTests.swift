@@ -24,7 +24,7 @@ struct ListenableTests {
         struct OnMain: Listenable {
             let source: Channel<Int>
             func register(_ listener: consuming Listener<Int>, isolation: isolated (any Actor)?) -> ListenerToken {
-                let adapted = listener.adapted { (message: Int) in
+                let adapted = listener.map { (message: Int) in
                     MainActor.assertIsolated()
                     return -message
                 }
@@ -145,6 +145,6 @@ private struct Texts<Source: Listenable>: Listenable, Interceptable {
     let source: Source
 
     func register(_ listener: consuming Listener<String>, isolation: isolated (any Actor)?) -> ListenerToken {
-        source.register(listener.adapted { (message: Source.Message) in "\(message)" }, isolation: isolation)
+        source.register(listener.map { (message: Source.Message) in "\(message)" }, isolation: isolation)
     }
 }

@@ -120,7 +120,7 @@ struct MessageLifetimeTests {
         let state = Slot(StateChannel(Witness(living)))
         let living = living
         let token = state.value!.listen(on: queue, buffering: .newest(2)) { _ in }
-        let values = state.value!.values()
+        let values = state.value!.messages()
         for number in 0..<20 {
             state.value!.set(Witness(living, number))
             state.value!.update { $0 = Witness(living, number) }

@@ -130,7 +130,7 @@ struct OverlappingTests {
     }
 
     @Test func cancellingTheListenerCancelsTheCallUnderReplaceOnly() async {
-        for overlapping in [Overlapping.queue, .replace, .ignore, .concurrent(2)] {
+        for overlapping in [OverlappingPolicy.queue, .replace, .ignore, .concurrent(2)] {
             let (entered, gate, isCancelled) = (Tally(), Gate(), Slot<Bool>())
             let token = channel.listen(overlapping: overlapping) { (_: Int) async in
                 entered.add()
@@ -147,8 +147,8 @@ struct OverlappingTests {
         }
     }
 
-    @Test(arguments: [Overlapping.queue, .replace, .concurrent(3)])
-    func finishWaitsForTheCallsThatOverlap(overlapping: Overlapping) async {
+    @Test(arguments: [OverlappingPolicy.queue, .replace, .concurrent(3)])
+    func finishWaitsForTheCallsThatOverlap(overlapping: OverlappingPolicy) async {
         let gate = Gate()
         let token = channel.listen(overlapping: overlapping) { (number: Int) async throws in
             try await call(number, until: gate)
@@ -191,8 +191,8 @@ struct OverlappingTests {
     }
 
     /// Whatever is cancelled and whenever: each message is accounted for, and the last one is heard.
-    @Test(arguments: [Overlapping.replace, .ignore, .concurrent(3)])
-    func everyMessageIsAccountedForThoughManyPost(overlapping: Overlapping) async {
+    @Test(arguments: [OverlappingPolicy.replace, .ignore, .concurrent(3)])
+    func everyMessageIsAccountedForThoughManyPost(overlapping: OverlappingPolicy) async {
         let last = Recorder<Int>()
         let token = channel.listen(overlapping: overlapping) { (number: Int) async in
             await Task.yield()
@@ -250,7 +250,7 @@ struct OverlappingTests {
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func whatMakesNoSenseTraps() async {
-        await #expect(processExitsWith: .failure) { _ = Overlapping.concurrent(0) }
+        await #expect(processExitsWith: .failure) { _ = OverlappingPolicy.concurrent(0) }
         await #expect(processExitsWith: .failure) {
             _ = StateChannel(0).listen(overlapping: .ignore) { (_: Int) async in }
         }
@@ -258,7 +258,7 @@ struct OverlappingTests {
     #endif
 
     @Test func policiesAreDescribedAsTheyAreWritten() {
-        let policies = [Overlapping.queue, .replace, .ignore, .concurrent(4)]
+        let policies = [OverlappingPolicy.queue, .replace, .ignore, .concurrent(4)]
         #expect(policies.map(\.description) == ["queue", "replace", "ignore", "concurrent(4)"])
     }
 }

@@ -8,12 +8,12 @@ struct SpellingTests {
     @Test func postsThatNobodyHearsAreCountedForEachSpelling() {
         let board = Switchboard(diagnostics: .counts)
         for (index, name) in names.enumerated() { for _ in 0...index { board[name].post(1) } }
-        func unheard() -> [Int?] {
-            board.snapshot().channels.sorted { $0.name.utf8.count < $1.name.utf8.count }.map(\.unheard)
+        func unreceivedCount() -> [Int?] {
+            board.snapshot().channels.sorted { $0.name.utf8.count < $1.name.utf8.count }.map(\.unreceivedCount)
         }
-        #expect(unheard() == [1, 2])
+        #expect(unreceivedCount() == [1, 2])
         let token = board[names[0]].listen { _ in }
-        #expect(unheard().last == 2)
+        #expect(unreceivedCount().last == 2)
         withExtendedLifetime(token) {}
     }
 

@@ -165,7 +165,7 @@ struct StateChannelTests {
                 case "set": state.set(1)
                 case "update": state.update { $0 += 1 }
                 case "listen": withExtendedLifetime(state.listen { _ in }) {}
-                case "values": _ = state.values()
+                case "values": _ = state.messages()
                 default: token.resume()
                 }
             }

@@ -181,7 +181,7 @@ struct WholeAPIInNewAppTests {
         sales.set(5)
         #expect(sales.value == 5)
         #expect(model.heard == ["1", "2", "5"])
-        for await total in sales.values() {
+        for await total in sales.messages() {
             #expect(total == 5)
             break
         }

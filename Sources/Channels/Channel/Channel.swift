@@ -49,20 +49,13 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable, Listen
 
     deinit { list.close() }
 
-    /// The name of the channel on its switchboard; nil if it has none.
-    public var name: String? { list.name }
-
     /// Registers a listener that a form of ``Listenable`` has built.
     @inlinable
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         list.register(listener.registration)
     }
 
-    /// The listeners, opaque.
-    public var listeners: ListenerTable { ListenerTable(list: list) }
-
-    /// Ends every listener and interceptor for good, as ``ListenerContainer/finish()`` says.
-    public func finish() { list.close() }
+    public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Message.self)) }
 }
 
 extension Channel: CustomStringConvertible {

@@ -34,16 +34,11 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
 
     deinit { list.close() }
 
-    /// The listeners, opaque.
-    public var listeners: ListenerTable { ListenerTable(list: list) }
+    public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Message.self)) }
 
-    /// Registers a listener that a form of ``LocalListenable`` has built.
-    public func register(_ listener: consuming LocalListener<Message>) -> LocalListenerToken {
+    public func _register(_ listener: consuming _LocalListener<Message>) -> LocalListenerToken {
         LocalListenerToken(list.add(listener.listener.registration))
     }
-
-    /// Ends every listener for good: later posts return 0, and a listener registered later is inactive.
-    public func finish() { list.close() }
 
     /// Delivers a message to every listener registered when the call begins; all have run when it returns.
     ///

@@ -3,8 +3,8 @@ public protocol LocalListenable<Message> {
     /// The type of the messages.
     associatedtype Message
 
-    /// Registers a listener that a form of `listen` has built.
-    func register(_ listener: consuming LocalListener<Message>) -> LocalListenerToken
+    // Underscored: the forms of `listen` call it, nobody else can.
+    func _register(_ listener: consuming _LocalListener<Message>) -> LocalListenerToken
 }
 
 /// The synchronous forms of `listen`. Listeners are called on the poster's thread, before `post` returns.
@@ -26,7 +26,7 @@ extension LocalListenable {
     ) -> LocalListenerToken {
         let options = ListenerOptions(priority, once: once, fileID, line)
         let call = BareCall(LocalBody2(body))
-        return register(LocalListener(Listener(owner, .isolated(nil), options, isBare: true, call)))
+        return _register(_LocalListener(Listener(owner, .isolated(nil), options, isBare: true, call)))
     }
 
     /// Registers a listener that belongs to the actor in which the channel is kept, and may throw.
@@ -41,7 +41,7 @@ extension LocalListenable {
     ) -> LocalListenerToken {
         let options = ListenerOptions(priority, once: once, fileID, line)
         let call = BareCall(Body2(unisolated: ActorBody2(body)))
-        return register(LocalListener(Listener(owner, .isolated(nil), options, isBare: true, call)))
+        return _register(_LocalListener(Listener(owner, .isolated(nil), options, isBare: true, call)))
     }
 
     /// Registers a listener that lives as long as the token returned.
@@ -55,7 +55,7 @@ extension LocalListenable {
     ) -> LocalListenerToken {
         let options = ListenerOptions(priority, once: once, fileID, line)
         let call = BareCall(LocalBody1(body))
-        return register(LocalListener(Listener(nil, .isolated(nil), options, isBare: true, call)))
+        return _register(_LocalListener(Listener(nil, .isolated(nil), options, isBare: true, call)))
     }
 
     /// Registers a throwing listener that the token owns; errors raise ``Fault/Code/listenerThrew``.
@@ -74,6 +74,6 @@ extension LocalListenable {
                 do { try body.value(message) } catch { frame.report(error) }
             }
         }
-        return register(LocalListener(listener))
+        return _register(_LocalListener(listener))
     }
 }

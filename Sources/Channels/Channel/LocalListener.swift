@@ -1,10 +1,10 @@
-/// A ``Listener`` whose closure and owner need not be Sendable, so that only a ``LocalChannel`` registers it.
+/// A ``Listener``, for ``LocalListenable``, whose closure and owner need not be Sendable, so that only a ``LocalChannel`` registers it.
 @frozen
-public struct LocalListener<Message> {
+public struct _LocalListener<Message> {
     @usableFromInline let listener: Listener<Message>
 
     @inlinable init(_ listener: Listener<Message>) { self.listener = listener }
 }
 
 @available(*, unavailable)
-extension LocalListener: Sendable {}
+extension _LocalListener: Sendable {}

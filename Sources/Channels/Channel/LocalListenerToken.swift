@@ -21,19 +21,8 @@ public final class LocalListenerToken {
     /// Whether the listener is paused.
     public var isPaused: Bool { entry.isPaused }
 
-    /// Keeps the token in a set. The listeners end together when it is released.
-    public func store(in tokens: inout some SetAlgebra<LocalListenerToken>) { tokens.insert(self) }
-
     /// Keeps the token in an array or another collection. The listeners end together when it is released.
     public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) {
         tokens.append(self)
     }
-}
-
-extension LocalListenerToken: Hashable {
-    /// Whether both are the same object.
-    public static func == (left: LocalListenerToken, right: LocalListenerToken) -> Bool { left === right }
-
-    /// Hashes the identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -1,18 +1,12 @@
-/// The messages of a ``LocalChannel`` with their senders.
-public struct LocalPosts<Content>: LocalListenable {
-    /// A message of the channel with its sender.
-    public typealias Message = LocalPosted<Content>
+/// The messages of a local channel with their senders.
+struct LocalPosts<Content>: LocalListenable {
+    fileprivate let channel: LocalChannel<Content>
 
-    private let channel: LocalChannel<Content>
-
-    init(_ channel: LocalChannel<Content>) { self.channel = channel }
-
-    /// Registers a listener with the channel.
-    public func register(_ listener: consuming LocalListener<Message>) -> LocalListenerToken {
+    func _register(_ listener: consuming _LocalListener<LocalPosted<Content>>) -> LocalListenerToken {
         let adapted: Listener<Content> = listener.listener.adaptedAtDelivery { message, context in
             LocalPosted(message: message, sender: context.sender)
         }
-        return channel.register(LocalListener(adapted))
+        return channel._register(_LocalListener(adapted))
     }
 }
 
@@ -21,5 +15,5 @@ extension LocalPosts: Sendable {}
 
 extension LocalChannel {
     /// The messages with their senders.
-    public var posts: LocalPosts<Message> { LocalPosts(self) }
+    public var posts: some LocalListenable<LocalPosted<Message>> { LocalPosts(channel: self) }
 }

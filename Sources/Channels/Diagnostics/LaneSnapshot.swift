@@ -5,16 +5,13 @@ public struct LaneSnapshot: Sendable, CustomStringConvertible {
     /// The type of the actor or the label of the queue: `MainActor`, `Kitchen`, `com.example.printer`.
     public let name: String
     /// The messages of all channels that wait in it, without up to 256 that its drain has already taken.
-    public let waiting: Int
-    /// The longest time that a message took to arrive, in nanoseconds; nil if none is traced.
-    public internal(set) var longestWaitNanoseconds: Int64?
-
+    public let waitingCount: Int
     /// The longest time that a message took to arrive; nil if none is traced.
-    public var longestWait: Duration? { longestWaitNanoseconds.map { .nanoseconds($0) } }
+    public internal(set) var longestWait: Duration?
 
     /// One line: name, depth, longest wait.
     public var description: String {
-        "lane \(name), \(waiting) waiting\(longestWait.map { ", at most for \($0)" } ?? "")"
+        "lane \(name), \(waitingCount) waiting\(longestWait.map { ", at most for \($0)" } ?? "")"
     }
 }
 
@@ -31,11 +28,9 @@ struct LaneSnapshots {
         } else {
             index = all.count
             indices[ObjectIdentifier(lane)] = index
-            all.append(LaneSnapshot(name: name, waiting: lane.lock.withLock { lane.state.count }))
+            all.append(LaneSnapshot(name: name, waitingCount: lane.lock.withLock { lane.state.count }))
         }
-        if let longest = waited?.longestNanoseconds {
-            all[index].longestWaitNanoseconds = max(all[index].longestWaitNanoseconds ?? 0, longest)
-        }
+        if let longest = waited?.longest { all[index].longestWait = max(all[index].longestWait ?? .zero, longest) }
         return index
     }
 }

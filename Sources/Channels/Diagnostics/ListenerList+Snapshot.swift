@@ -21,10 +21,10 @@ extension ListenerList {
             name: name,
             kind: kind,
             messageType: messageType,
-            posts: count?.posts,
-            unheard: count?.unheard,
-            lostOwners: count?.lostOwners,
-            countedNanoseconds: count?.nanoseconds,
+            postCount: count?.posts,
+            unreceivedCount: count?.unreceived,
+            deallocatedOwnerCount: count?.lostOwners,
+            countingTime: (count?.nanoseconds).map { .nanoseconds($0) },
             posters: count?.posters ?? [],
             messages: count?.messages ?? [],
             listeners: listeners
@@ -46,20 +46,20 @@ extension ListenerEntry {
         return ListenerSnapshot(
             number: word.load(ordering: .relaxed) & Self.number,
             ownerType: owner.map { "\(type(of: $0))" },
-            priority: priority,
+            priority: Priority(priority),
             delivery: delivery,
             isPaused: isPaused,
             registrationSite: site.site,
-            delivered: accounts?.delivered,
-            waiting: accounts?.waiting,
-            dropped: accounts?.dropped,
-            missed: missedCount,
-            mostWaiting: count != nil && (mailbox != nil || isSequence)
+            deliveredCount: accounts?.delivered,
+            waitingCount: accounts?.waiting,
+            droppedCount: accounts?.dropped,
+            missedCount: missedCount,
+            maximumWaitingCount: count != nil && (mailbox != nil || isSequence)
                 ? record?.mostWaiting.load(ordering: .relaxed) ?? 0 : nil,
-            failures: count.map { _ in record?.failures.load(ordering: .relaxed) ?? 0 },
-            waited: waited,
-            spent: isTraced ? record?.spent.histogram : nil,
-            lane: mailbox.flatMap { lanes.index(of: $0.lane, waited) }
+            failureCount: count.map { _ in record?.failures.load(ordering: .relaxed) ?? 0 },
+            waitTimes: waited,
+            callTimes: isTraced ? record?.spent.histogram : nil,
+            laneIndex: mailbox.flatMap { lanes.index(of: $0.lane, waited) }
         )
     }
 

@@ -34,7 +34,7 @@ extension Switchboard {
         InstrumentToken(observation.instruments, observation.instruments.add(instrument))
     }
 
-    /// Shows an unnamed channel among those of this switchboard, and counts what ``diagnostics`` ask for.
+    /// Shows an unnamed channel, state, request or protocol channel among those of this switchboard, and counts what ``diagnostics`` ask for.
     ///
     /// ```swift
     /// board.watch(till.sold, as: "till.sold")
@@ -42,33 +42,13 @@ extension Switchboard {
     ///
     /// The channel is held weakly, and shown until it is deallocated. One switchboard watches it: the one
     /// called last. Several channels may be watched under one name.
-    public func watch<Message: Sendable>(_ channel: Channel<Message>, as name: String) {
-        watch(channel, channel.list, "\(Message.self)", name)
-    }
-
-    /// Shows an unnamed state among the channels of this switchboard until it is deallocated.
-    public func watch<State: Sendable>(_ state: StateChannel<State>, as name: String) {
-        watch(state, state.list, "\(State.self)", name)
-    }
-
-    /// Shows an unnamed request channel among those of this switchboard until it is deallocated.
-    public func watch<Request: Sendable, Response: Sendable>(
-        _ requests: RequestChannel<Request, Response>,
-        as name: String
-    ) {
-        watch(requests, requests.list, "\(Request.self) -> \(Response.self)", name)
-    }
-
-    /// Shows a protocol channel from elsewhere among those of this switchboard until it is deallocated.
-    public func watch<Observer: Sendable>(_ channel: ProtocolChannel<Observer>, as name: String) {
-        watch(channel, channel.list, "\(Observer.self)", name)
-    }
-
-    private func watch(_ channel: AnyObject, _ list: ListenerList, _ messageType: String, _ name: String) {
+    public func watch(_ channel: some ListenerContainer & AnyObject & Sendable, as name: String) {
+        let listeners = channel._listeners
+        guard let list = listeners.list else { return }
         let watched = Observation.Watched(
             name: name,
             kind: list.kind,
-            messageType: messageType,
+            messageType: listeners.content.types,
             list: list,
             channel: channel
         )

@@ -24,22 +24,24 @@ extension Switchboard {
         // One that is kept for posts is there if what is posted on it is counted.
         for (slot, _) in registry.channels
         where (!slot.isKept || slot.list.isObserved) && seen.insert(slot.list.address).inserted {
-            let (kind, type) = slot.kind.described
-            channels.append(slot.list.snapshot(name: slot.displayName, kind: kind, messageType: type, &lanes))
+            let (name, content) = (slot.displayName, slot.kind)
+            channels.append(
+                slot.list.snapshot(name: name, kind: content.kind, messageType: content.types, &lanes)
+            )
         }
         // Names to which somebody posts, and that have no channel because nobody listens.
-        var unheard = observation.unheard
-        for channel in channels { unheard[ExactText(channel.name)] = nil }
-        for (name, posted) in unheard {
+        var unreceived = observation.unreceived
+        for channel in channels { unreceived[ExactText(channel.name)] = nil }
+        for (name, posted) in unreceived {
             channels.append(
                 ChannelSnapshot(
                     name: name.text,
                     kind: .messages,
                     messageType: "\(posted.type)",
-                    posts: posted.posts,
-                    unheard: posted.posts,
-                    lostOwners: nil,
-                    countedNanoseconds: nil,
+                    postCount: posted.posts,
+                    unreceivedCount: posted.posts,
+                    deallocatedOwnerCount: nil,
+                    countingTime: nil,
                     posters: [],
                     messages: [],
                     listeners: []
@@ -71,16 +73,6 @@ extension Switchboard {
     package var mostNamesVisitedAtOnce: Int { registry.mostVisitedAtOnce }
 }
 
-extension ChannelContent {
-    fileprivate var described: (ChannelKind, String) {
-        switch self {
-        case .messages(let type): (.messages, "\(type)")
-        case .state(let type): (.state, "\(type)")
-        case .requests(let request, let response): (.requests, "\(request) -> \(response)")
-        }
-    }
-}
-
 extension SwitchboardSnapshot: CustomStringConvertible {
     /// A table with a line for each channel, followed by one for each of its listeners.
     public var description: String {
@@ -91,12 +83,11 @@ extension SwitchboardSnapshot: CustomStringConvertible {
             switch channel.kind {
             case .messages: lines += channel.messageType
             case .pattern: lines += "pattern"
-            case .state, .requests, .protocol, .local, .bridge:
-                lines += "\(channel.kind.rawValue) \(channel.messageType)"
+            default: lines += "\(channel.kind) \(channel.messageType)"
             }
-            if let posts = channel.posts { lines += ", \(counted(posts, "post"))" }
-            if let unheard = channel.unheard, unheard > 0 { lines += ", \(unheard) unheard" }
-            if let lost = channel.lostOwners, lost > 0 { lines += ", \(lost) lost" }
+            if let posts = channel.postCount { lines += ", \(counted(posts, "post"))" }
+            if let unreceived = channel.unreceivedCount, unreceived > 0 { lines += ", \(unreceived) unreceived" }
+            if let gone = channel.deallocatedOwnerCount, gone > 0 { lines += ", \(counted(gone, "owner")) deallocated" }
             for poster in channel.posters { lines += "\n  \(poster)" }
             for listener in channel.listeners {
                 lines += "\n  \(listener)"
@@ -104,7 +95,7 @@ extension SwitchboardSnapshot: CustomStringConvertible {
                 if listener.delivery != .pattern { count += 1 }
             }
         }
-        for lane in lanes where lane.waiting > 0 || lane.longestWait != nil { lines += "\n\(lane)" }
+        for lane in lanes where lane.waitingCount > 0 || lane.longestWait != nil { lines += "\n\(lane)" }
         let total = counted(channels.count + watched.count, "channel") + ", " + counted(protocols.count, "protocol")
         return "\(total), \(counted(patterns.count, "pattern")), \(counted(count, "listener"))" + lines
     }

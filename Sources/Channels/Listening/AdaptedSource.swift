@@ -1,16 +1,6 @@
-/// Passes on some messages of another source, or converts them. Made by ``Listenable/filter(_:)``,
-/// ``Listenable/map(_:)``, ``Listenable/compactMap(_:)``, ``Listenable/prefix(_:)`` and
-/// ``Listenable/prefix(while:)``.
-///
-/// Order, isolation and a listener's place among the others are those of the source. The adaptor's closure
-/// runs on the thread that posts, once for each message and listener, before the listener is called or the
-/// message is queued. Everything else applies to the messages that pass: `once:`, buffers and sequences. A
-/// skipped message is not counted, neither by `post` nor for the listener. Adaptors of a paused listener are
-/// not called.
-///
-/// It retains the source; its listeners do not.
-@frozen
-public struct AdaptedSource<Source: Listenable, Message: Sendable>: Listenable {
+/// A source that passes on some messages of another one, or converts them.
+@frozen @usableFromInline
+struct AdaptedSource<Source: Listenable, Message: Sendable>: Listenable {
     @usableFromInline let source: Source
     /// Called for each listener.
     @usableFromInline let adapt: @Sendable (consuming Listener<Message>) -> Listener<Source.Message>
@@ -24,13 +14,19 @@ public struct AdaptedSource<Source: Listenable, Message: Sendable>: Listenable {
         self.adapt = adapt
     }
 
-    /// Registers a listener with the source.
     @inlinable
-    public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
+    func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         source.register(adapt(listener), isolation: isolation)
     }
 }
 
+/// Adaptors: sources that pass on some messages of this one, or convert them.
+///
+/// Order, isolation and a listener's place among the others are those of the source. The adaptor's closure
+/// runs on the thread that posts, once for each message and listener, before the listener is called or the
+/// message is queued. Everything else applies to the messages that pass: `once:`, buffers and sequences. A
+/// skipped message is not counted, neither by `post` nor for the listener. Adaptors of a paused listener are
+/// not called. An adaptor retains the source; its listeners do not.
 extension Listenable {
     /// Passes on the messages that satisfy a condition.
     ///
@@ -41,7 +37,7 @@ extension Listenable {
     /// - Parameter isIncluded: Runs on the poster's thread, once for each message and listener. It must not block.
     /// - Returns: A source of the messages that pass.
     @inlinable
-    public func filter(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> AdaptedSource<Self, Message> {
+    public func filter(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> some Listenable<Message> {
         AdaptedSource(self) { $0.filtered(isIncluded) }
     }
 
@@ -55,7 +51,7 @@ extension Listenable {
     @inlinable
     public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Message) -> Other
-    ) -> AdaptedSource<Self, Other> {
+    ) -> some Listenable<Other> {
         compactMap { transform($0) }
     }
 
@@ -67,8 +63,8 @@ extension Listenable {
     @inlinable
     public func compactMap<Other: Sendable>(
         _ transform: @escaping @Sendable (Message) -> Other?
-    ) -> AdaptedSource<Self, Other> {
-        AdaptedSource(self) { $0.compactAdapted(transform) }
+    ) -> some Listenable<Other> {
+        AdaptedSource(self) { $0.compactMap(transform) }
     }
 
     /// Limits each listener to its first `count` messages.
@@ -79,7 +75,7 @@ extension Listenable {
     /// - Parameter count: At least 1.
     /// - Returns: A source of the messages that pass.
     @inlinable
-    public func prefix(_ count: Int) -> AdaptedSource<Self, Message> {
+    public func prefix(_ count: Int) -> some Listenable<Message> {
         requirePrefix(count)
         return AdaptedSource(self) { $0.limited(to: count) }
     }
@@ -90,7 +86,7 @@ extension Listenable {
     /// - Parameter predicate: Runs on the poster's thread, once for each message and listener. It must not block.
     /// - Returns: A source of the messages that pass.
     @inlinable
-    public func prefix(while predicate: @escaping @Sendable (Message) -> Bool) -> AdaptedSource<Self, Message> {
+    public func prefix(while predicate: @escaping @Sendable (Message) -> Bool) -> some Listenable<Message> {
         AdaptedSource(self) { $0.limited(while: predicate) }
     }
 }

@@ -38,7 +38,7 @@ extension Listenable {
     ///
     /// It has its own mailbox: calls are awaited one at a time, FIFO per poster, unless `overlapping` says
     /// otherwise. The order among several asynchronous listeners is not defined. Cancelling the listener does
-    /// not cancel a running call, except with ``Overlapping/replace``.
+    /// not cancel a running call, except with ``OverlappingPolicy/replace``.
     /// - Parameter overlapping: What happens to a message that arrives during a call.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
@@ -46,7 +46,7 @@ extension Listenable {
         priority: Priority = .normal,
         once: Bool = false,
         buffering: BufferingPolicy? = nil,
-        overlapping: Overlapping = .queue,
+        overlapping: OverlappingPolicy = .queue,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
@@ -109,7 +109,7 @@ extension Listenable {
         priority: Priority = .normal,
         once: Bool = false,
         buffering: BufferingPolicy? = nil,
-        overlapping: Overlapping = .queue,
+        overlapping: OverlappingPolicy = .queue,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
@@ -175,7 +175,7 @@ extension Listenable {
         priority: Priority = .normal,
         once: Bool = false,
         buffering: BufferingPolicy? = nil,
-        overlapping: Overlapping = .queue,
+        overlapping: OverlappingPolicy = .queue,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,

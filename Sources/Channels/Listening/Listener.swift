@@ -10,7 +10,7 @@
 ///         _ listener: consuming Listener<Int>,
 ///         isolation: isolated (any Actor)?
 ///     ) -> ListenerToken {
-///         sales.register(listener.adapted { (sale: Sale) in sale.total }, isolation: isolation)
+///         sales.register(listener.map { (sale: Sale) in sale.total }, isolation: isolation)
 ///     }
 /// }
 /// ```
@@ -47,7 +47,7 @@ public struct Listener<Message> {
         _ owner: AnyObject?,
         on isolation: AsyncIsolation,
         _ options: ListenerOptions,
-        _ overlapping: Overlapping,
+        _ overlapping: OverlappingPolicy,
         async call: @escaping AsyncListenerCall
     ) {
         self.init(owner, .async(call, isolation, overlapping), options, .nothing)
@@ -63,7 +63,7 @@ extension Listener {
     /// - Parameter transform: Converts a source message. Runs where the listener runs, or where a sequence is
     ///   read; on the poster's thread if the listener filters or uses `overlapping:`. Must not block.
     @inlinable
-    public consuming func adapted<Source>(
+    public consuming func map<Source>(
         _ transform: @escaping @Sendable (Source) -> Message
     ) -> Listener<Source> {
         adaptedAtDelivery { message, _ in transform(message) }
@@ -73,7 +73,7 @@ extension Listener {
     /// - Parameter transform: Converts a source message, or returns nil to skip it, so that it takes no place
     ///   in a buffer. Runs on the poster's thread, once per message and listener. Must not block.
     @inlinable
-    public consuming func compactAdapted<Source>(
+    public consuming func compactMap<Source>(
         _ transform: @escaping @Sendable (Source) -> Message?
     ) -> Listener<Source> {
         adapting { message, _, deliver in

@@ -4,8 +4,11 @@
 /// All of these are listeners to the members of this protocol. Their owner is the object given to `listen`, `intercept`
 /// or `respond`, or the observer itself.
 public protocol ListenerContainer {
-    /// The listeners, opaque. The members of this protocol use it.
-    var listeners: ListenerTable { get }
+    // Underscored: the members below use it, nobody else can.
+    var _listeners: _ListenerTable { get }
+
+    /// The name on the switchboard; of a protocol channel, that of the protocol. Nil if there is none.
+    var name: String? { get }
 
     /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later posts return
     /// 0, and listeners registered later are inactive.
@@ -16,16 +19,23 @@ public protocol ListenerContainer {
 }
 
 extension ListenerContainer {
+    /// The name on the switchboard; of a protocol channel, that of the protocol. Nil if there is none.
+    public var name: String? { _listeners.list?.name }
+
+    /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later posts return
+    /// 0, and listeners registered later are inactive. Posts still deferred by ``Reentrancy/queued`` are discarded.
+    public func finish() { _listeners.list?.close() }
+
     /// The number of listeners, including those of patterns, paused ones and sequences, excluding interceptors.
     /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
-    public var listenerCount: Int { listeners.list?.pruneAndCount() ?? 0 }
+    public var listenerCount: Int { _listeners.list?.pruneAndCount() ?? 0 }
 
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
 
     /// Returns whether an object owns a listener or an interceptor.
     /// - Complexity: O(*n*) in the number of listeners.
-    public func hasListeners(of owner: AnyObject) -> Bool { listeners.list?.hasListeners(of: owner) ?? false }
+    public func hasListeners(of owner: AnyObject) -> Bool { _listeners.list?.hasListeners(of: owner) ?? false }
 
     /// Ends every listener and interceptor of an owner; one registered meanwhile may stay.
     ///
@@ -33,11 +43,11 @@ extension ListenerContainer {
     /// that is being answered is answered.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListeners(of owner: AnyObject) { listeners.list?.removeListeners(of: owner) }
+    public func removeListeners(of owner: AnyObject) { _listeners.list?.removeListeners(of: owner) }
 
     /// Ends every listener and interceptor except the listeners of patterns, and discards their queued messages.
     /// - Complexity: O(*n*) in the number of listeners.
-    public func removeAllListeners() { listeners.list?.removeAllListeners() }
+    public func removeAllListeners() { _listeners.list?.removeAllListeners() }
 }
 
 extension ListenerContainer where Self: Sendable {
@@ -45,12 +55,19 @@ extension ListenerContainer where Self: Sendable {
     /// discarded. It does not wait for a listener that has already ended, for example by `once`: use its token.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListenersAndDrain(of owner: AnyObject) async {
-        await listeners.list?.removeListenersAndDrain(of: owner)
+        await _listeners.list?.removeListenersAndDrain(of: owner)
     }
 }
 
-/// The listeners of a ``ListenerContainer``; opaque.
-public struct ListenerTable {
+/// What the members of ``ListenerContainer`` use. Public because it appears in a requirement.
+public struct _ListenerTable {
     /// Nil: there is no channel of the name.
     let list: ListenerList?
+    /// What the listeners receive.
+    let content: ChannelContent
+
+    init(_ list: ListenerList?, _ content: ChannelContent) {
+        self.list = list
+        self.content = content
+    }
 }

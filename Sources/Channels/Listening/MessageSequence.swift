@@ -6,11 +6,6 @@
 /// channel is deallocated, it yields the buffered messages and ends; it also ends when the reading task is
 /// cancelled. It stops listening when the sequence and its iterators are released.
 public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
-    /// The type of the messages.
-    public typealias Element = Message
-    /// A sequence never fails.
-    public typealias Failure = Never
-
     @usableFromInline let buffer: SequenceBuffer
 
     init(buffer: SequenceBuffer) { self.buffer = buffer }

@@ -6,16 +6,16 @@
 ///
 /// Order, isolation, buffering, counts and a listener's place among the others are those of the source.
 public struct Posts<Source: Listenable>: Listenable {
-    /// A message of the source with its sender, channel name and origin.
-    public typealias Message = Posted<Source.Message>
-
     @usableFromInline let source: Source
 
     init(_ source: Source) { self.source = source }
 
     /// Registers a listener with the source.
     @inlinable
-    public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
+    public func register(
+        _ listener: consuming Listener<Posted<Source.Message>>,
+        isolation: isolated (any Actor)?
+    ) -> ListenerToken {
         source.register(
             listener.adaptedAtDelivery { message, context in Posted(message, context) },
             isolation: isolation

@@ -60,5 +60,5 @@ extension ListenerList {
         return trace
     }
 
-    func noteUnheard() { activeRecorder?.noteUnheard() }
+    func noteUnreceived() { activeRecorder?.noteUnreceived() }
 }

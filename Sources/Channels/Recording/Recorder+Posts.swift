@@ -5,11 +5,11 @@ extension Recorder {
         countPost()
         frame.pointee.checksAll = true
         let reached = traces ? trace(frame, list, deliver) : deliver()
-        if frame.pointee.isTurn ? list.hasNoListenerNow : reached == 0 { noteUnheard() }
+        if frame.pointee.isTurn ? list.hasNoListenerNow : reached == 0 { noteUnreceived() }
         return reached
     }
 
-    func noteUnheard() { unheard.wrappingAdd(1, ordering: .relaxed) }
+    func noteUnreceived() { unreceived.wrappingAdd(1, ordering: .relaxed) }
 
     private func trace(_ frame: FrameReference, _ list: ListenerList, _ deliver: () -> Int) -> Int {
         let (message, former) = (frame.pointee.message, frame.pointee.envelope)

@@ -51,7 +51,7 @@ final class Recorder: ListInstrument {
     private let own: Diagnostics
     private let isTracing = Atomic<Bool>(false)
     private let posts = Atomic<Int>(0)
-    let unheard = Atomic<Int>(0)
+    let unreceived = Atomic<Int>(0)
     private let lostOwners = Atomic<Int>(0)
 
     init(_ own: Diagnostics) { self.own = own }
@@ -73,7 +73,7 @@ final class Recorder: ListInstrument {
                 guarded.start = MonotonicClock.now
                 guarded.kept = 0
                 posts.store(0, ordering: .relaxed)
-                unheard.store(0, ordering: .relaxed)
+                unreceived.store(0, ordering: .relaxed)
                 lostOwners.store(0, ordering: .relaxed)
             }
             if !wasOn || !diagnostics.isTracing || !guarded.diagnostics.isTracing {
@@ -140,7 +140,7 @@ final class Recorder: ListInstrument {
 extension Recorder {
     struct Count {
         var posts: Int
-        var unheard: Int
+        var unreceived: Int
         var lostOwners: Int
         var nanoseconds: Int64
         var isTracing: Bool
@@ -157,7 +157,7 @@ extension Recorder {
         }
         return Count(
             posts: posts.load(ordering: .relaxed),
-            unheard: unheard.load(ordering: .relaxed),
+            unreceived: unreceived.load(ordering: .relaxed),
             lostOwners: lostOwners.load(ordering: .relaxed),
             nanoseconds: now - start,
             isTracing: diagnostics.isTracing,
@@ -165,18 +165,18 @@ extension Recorder {
                 PosterSnapshot(
                     senderType: type.map { "\($0)" },
                     site: site == .unknown ? nil : site.site,
-                    posts: posts
+                    postCount: posts
                 )
             },
-            messages: messages.map { MessageSnapshot($0.number, now - $0.time, $0.text, $0.sender, $0.origin) }
+            messages: messages.map {
+                MessageSnapshot(
+                    number: $0.number,
+                    age: .nanoseconds(now - $0.time),
+                    text: $0.text,
+                    senderType: $0.sender,
+                    origin: $0.origin
+                )
+            }
         )
-    }
-}
-
-extension MessageSnapshot {
-    fileprivate init(_ number: Int, _ age: Int64, _ text: String, _ sender: String?, _ origin: Origin) {
-        var remote: String?
-        if case .remote(let process) = origin { remote = process }
-        self.init(number: number, ageNanoseconds: age, text: text, senderType: sender, remoteOrigin: remote)
     }
 }

@@ -41,8 +41,8 @@ final class TimeCounts: @unchecked Sendable {  // a constant pointer to what is 
         while counts.last == 0 { counts.removeLast() }
         return Histogram(
             counts: counts,
-            totalNanoseconds: total.load(ordering: .relaxed),
-            longestNanoseconds: longest.load(ordering: .relaxed)
+            total: .nanoseconds(total.load(ordering: .relaxed)),
+            longest: .nanoseconds(longest.load(ordering: .relaxed))
         )
     }
 }

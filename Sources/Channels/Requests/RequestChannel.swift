@@ -40,14 +40,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
 
     deinit { list.close() }
 
-    /// The name of the channel on its switchboard; nil if it has none.
-    public var name: String? { list.name }
-
-    /// The responders, opaque.
-    public var listeners: ListenerTable { ListenerTable(list: list) }
-
-    /// Ends every responder for good: requests that are being answered are answered, later ones find no responder.
-    public func finish() { list.close() }
+    public var _listeners: _ListenerTable { _ListenerTable(list, .requests(Request.self, Response.self)) }
 
     /// Registers a responder that belongs to an object.
     ///
@@ -113,7 +106,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         let trace = list.traceRequest(Request.self, at: PackedSite(fileID, line))
         if let error = recursionError { throw error }
         guard let responder = responders(most: 1).first else {
-            list.noteUnheard()
+            list.noteUnreceived()
             throw ChannelError(.noResponder, name: list.name, "nobody responds on \(nameAndType)")
         }
         return try await answer(of: responder, to: request, trace, timeout: timeout)
@@ -134,7 +127,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         if let error = recursionError { return [.failure(error)] }
         let responders = responders(most: .max)
         guard !responders.isEmpty else {
-            list.noteUnheard()
+            list.noteUnreceived()
             return []
         }
         return await withTaskGroup(of: (Int, Result<Response, any Error>).self) { group in

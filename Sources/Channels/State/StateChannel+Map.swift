@@ -22,9 +22,6 @@ extension StateChannel {
 /// changes back while values are queued with `.newest(1)` is not delivered. It retains the state; its
 /// listeners do not.
 public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenable {
-    /// The type of the part.
-    public typealias Message = Part
-
     @usableFromInline let state: StateChannel<State>
     @usableFromInline let part: @Sendable (State) -> Part
 

@@ -28,9 +28,6 @@
 ///
 /// All methods may be called from any thread.
 public final class StateChannel<State: Sendable>: Listenable, ListenerContainer {
-    /// The type of the state.
-    public typealias Message = State
-
     @usableFromInline let core: StateCore
 
     /// Creates a state with its first value.
@@ -69,9 +66,6 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     deinit { core.close() }
 
     var list: ListenerList { core.list }
-
-    /// The name of the state on its switchboard; nil if it has none.
-    public var name: String? { list.name }
 
     /// The last value set, whether or not it has been delivered yet. It is copied under the state's lock.
     /// Reading it inside the body of `update` of the same state traps.
@@ -159,23 +153,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         return try outcome.get()
     }
 
-    /// Returns the current value, then every later one, as an asynchronous sequence.
-    ///
-    /// By default only the newest value is kept for a slow reader, so that the last one read is the one
-    /// stored.
-    ///
-    /// - Precondition: `buffering` is not `.oldest`, which would drop the value stored.
-    public func values(
-        buffering: BufferingPolicy? = nil,
-        priority: Priority = .normal,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
-    ) -> MessageSequence<State> {
-        messages(buffering: buffering, priority: priority, fileID: fileID, line: line)
-    }
-
-    /// The listeners, opaque.
-    public var listeners: ListenerTable { ListenerTable(list: list) }
+    public var _listeners: _ListenerTable { _ListenerTable(list, .state(State.self)) }
 
     /// Ends every listener for good: queued values are delivered, sequences end, and listeners registered
     /// later are inactive. The state can still be set and read.

@@ -1,67 +1,43 @@
-/// Every channel of a switchboard whose name matches a pattern, including those created later.
+/// The channels of a switchboard whose name matches a pattern, or all of them, including those created later.
 ///
 /// ```swift
 /// let log = board[matching: "shop.*"].listen { post in print(post.channelName ?? "", post.message) }
 /// ```
 ///
 /// A listener takes its place by priority and registration among each channel's own listeners, and counts in
-/// the result of `post`. It receives posts made on the channel itself and values of named states, but not
-/// requests. It has one token and at most one mailbox, and does not keep channels alive. Channels without a
-/// name, such as `board[Checkout.self]`, match no pattern.
+/// the result of `post`. It receives posts made on the channel itself and values of named states, but neither
+/// requests nor protocol notifications. It has one token and at most one mailbox, and does not keep channels
+/// alive. Channels without a name, such as `board[Checkout.self]`, match no pattern; ``Switchboard/posts`` has
+/// their messages, too.
 public struct MatchingChannels: Listenable {
-    /// A message of any of the channels with its sender, channel name and origin.
-    public typealias Message = Posted<any Sendable>
-
-    private let switchboard: Switchboard
-    /// The pattern.
-    public let pattern: ChannelPattern
-
-    init(_ switchboard: Switchboard, _ pattern: ChannelPattern) {
-        self.switchboard = switchboard
-        self.pattern = pattern
-    }
+    fileprivate let switchboard: Switchboard
+    /// Nil for all channels.
+    fileprivate let pattern: ChannelPattern?
 
     /// Registers a listener on every channel that matches.
     /// - Complexity: O(*n*) in the number of names of the switchboard.
-    public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
+    public func register(
+        _ listener: consuming Listener<Posted<any Sendable>>,
+        isolation: isolated (any Actor)?
+    ) -> ListenerToken {
         require(!listener.registration.isInterceptor, "the channels of a pattern cannot be intercepted")
         return switchboard.register(listener.registration, matching: pattern)
-    }
-}
-
-/// Everything posted on a switchboard: the messages of named channels and of channels of a type, and the
-/// values of named states.
-///
-/// ```swift
-/// let log = board.posts.listen { post in print(post.channelName ?? "", post.message) }
-/// ```
-///
-/// Behaves like ``MatchingChannels`` for a pattern that matches every channel. Requests and protocol
-/// notifications are not included.
-public struct SwitchboardPosts: Listenable {
-    /// A message of any of the channels, with the channel's name and who posted it.
-    public typealias Message = Posted<any Sendable>
-
-    private let switchboard: Switchboard
-
-    init(_ switchboard: Switchboard) { self.switchboard = switchboard }
-
-    /// Registers a listener on every channel.
-    /// - Complexity: O(*n*) in the number of channels of the switchboard.
-    public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
-        require(!listener.registration.isInterceptor, "the posts of a switchboard cannot be intercepted")
-        return switchboard.register(listener.registration, matching: nil)
     }
 }
 
 extension Switchboard {
     /// Every channel whose name matches a pattern, including those created later.
     public subscript(matching pattern: ChannelPattern) -> MatchingChannels {
-        MatchingChannels(self, pattern)
+        MatchingChannels(switchboard: self, pattern: pattern)
     }
 
-    /// Everything posted on this switchboard, except requests and protocol notifications.
-    public var posts: SwitchboardPosts { SwitchboardPosts(self) }
+    /// Everything posted on this switchboard, except requests and protocol notifications: the messages of named
+    /// channels and of channels of a type, and the values of named states.
+    ///
+    /// ```swift
+    /// let log = board.posts.listen { post in print(post.channelName ?? "", post.message) }
+    /// ```
+    public var posts: MatchingChannels { MatchingChannels(switchboard: self, pattern: nil) }
 
     func register(
         _ listener: Registration,

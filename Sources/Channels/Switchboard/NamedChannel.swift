@@ -36,8 +36,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
         return channel.register(listener, isolation: isolation)
     }
 
-    /// The listeners, opaque; none if there is no channel.
-    public var listeners: ListenerTable { ListenerTable(list: switchboard.list(key)) }
+    public var _listeners: _ListenerTable { _ListenerTable(switchboard.list(key), .messages(Message.self)) }
 
     /// Finishes the channel, if there is one, as ``ListenerContainer/finish()`` says. A post or a listener that comes
     /// later makes another.
@@ -130,10 +129,10 @@ extension Switchboard {
         return try found ?? registry.channel(key, kind: .messages(type))
     }
 
-    /// Whether a pattern matches the name. If none does, counts the post as unheard.
+    /// Whether a pattern matches the name. If none does, counts the post as unreceived.
     private func hasPattern(_ key: NameKey, toPost type: any Any.Type) -> Bool {
         if patterns.match(key.name) { return true }
-        observation.noteUnheard(key.name ?? "\(type)", type)
+        observation.noteUnreceived(key.name ?? "\(type)", type)
         return false
     }
 }

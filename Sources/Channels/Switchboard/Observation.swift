@@ -7,7 +7,7 @@ final class Observation: Sendable {
         /// For the program, and for each tool.
         var own: Diagnostics
         var tools: [(tool: ObjectIdentifier, diagnostics: Diagnostics)] = []
-        var unheard: [ExactText: (type: any Any.Type, posts: Int)] = [:]
+        var unreceived: [ExactText: (type: any Any.Type, posts: Int)] = [:]
         var watched: [Watched] = []
         /// At this number, channels that were deallocated are removed.
         var mostWatched = 64
@@ -27,7 +27,7 @@ final class Observation: Sendable {
     }
 
     /// The most names without a channel for which posts are counted.
-    private static let mostUnheard = 1_024
+    private static let mostUnreceived = 1_024
 
     let instruments = Instruments()
     private let guarded: Locked<Guarded>
@@ -49,7 +49,7 @@ final class Observation: Sendable {
             } else {
                 guarded.own = diagnostics
             }
-            if !wasOn { guarded.unheard = [:] }
+            if !wasOn { guarded.unreceived = [:] }
             isOn.store(guarded.diagnostics.isOn, ordering: .sequentiallyConsistent)
         }
     }
@@ -61,18 +61,18 @@ final class Observation: Sendable {
     }
 
     /// Counts a post to a name without a channel.
-    func noteUnheard(_ name: @autoclosure () -> String, _ type: any Any.Type) {
+    func noteUnreceived(_ name: @autoclosure () -> String, _ type: any Any.Type) {
         guard isOn.load(ordering: .relaxed) else { return }
         let name = ExactText(name())
         guarded.withLock { guarded in
-            guard guarded.unheard.count < Self.mostUnheard || guarded.unheard[name] != nil else { return }
-            guarded.unheard[name, default: (type, 0)].posts += 1
+            guard guarded.unreceived.count < Self.mostUnreceived || guarded.unreceived[name] != nil else { return }
+            guarded.unreceived[name, default: (type, 0)].posts += 1
         }
     }
 
     /// The posts to each name without a channel.
-    var unheard: [ExactText: (type: any Any.Type, posts: Int)] {
-        guarded.withLock { $0.diagnostics.isOn ? $0.unheard : [:] }
+    var unreceived: [ExactText: (type: any Any.Type, posts: Int)] {
+        guarded.withLock { $0.diagnostics.isOn ? $0.unreceived : [:] }
     }
 
     func watch(_ channel: Watched) {

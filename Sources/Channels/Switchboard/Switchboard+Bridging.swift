@@ -32,7 +32,9 @@ extension Switchboard {
     package static func refusePost(because error: any Error, fileID: StaticString = #fileID, line: UInt = #line) {
         let post = ThreadReference.current.pointee.top
         let site = PackedSite(fileID, line).site
-        post?.pointee.envelope?.tracker?.count(.failed(DeliveryFailure(error: error, registrationSite: site)))
+        post?.pointee.envelope?.tracker?.count(
+            .failed(DeliveryFailure(error: error, ownerType: nil, registrationSite: site))
+        )
     }
 
     /// Delivers a message from another process, if there are listeners.

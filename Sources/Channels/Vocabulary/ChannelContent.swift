@@ -13,6 +13,22 @@ enum ChannelContent {
         }
     }
 
+    var kind: ChannelKind {
+        switch self {
+        case .messages: .messages
+        case .state: .state
+        case .requests: .requests
+        }
+    }
+
+    /// The types, as snapshots show them.
+    var types: String {
+        switch self {
+        case .messages(let type), .state(let type): "\(type)"
+        case .requests(let request, let response): "\(request) -> \(response)"
+        }
+    }
+
     /// Whether the switchboard keeps the channel until it is removed.
     var isHeld: Bool { if case .messages = self { false } else { true } }
 }

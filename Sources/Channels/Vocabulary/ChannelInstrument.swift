@@ -73,23 +73,6 @@ public struct PostEvent: Sendable {
     public let site: RegistrationSite?
     /// Whether the message was posted in this process or came in over a bridge.
     public let origin: Origin
-
-    /// Creates an event, for tests of instruments.
-    public init(
-        channelName: String,
-        channelKind: ChannelKind = .messages,
-        messageType: any Any.Type,
-        senderType: (any Any.Type)? = nil,
-        site: RegistrationSite? = nil,
-        origin: Origin = .local
-    ) {
-        self.channelName = channelName
-        self.channelKind = channelKind
-        self.messageType = messageType
-        self.senderType = senderType
-        self.site = site
-        self.origin = origin
-    }
 }
 
 /// A call of a listener, as instruments see it.
@@ -106,21 +89,4 @@ public struct DeliveryEvent: Sendable {
     public let waited: Duration
     /// The value that this instrument passed to `deliver` in ``ChannelInstrument/post(_:_:)``.
     public let context: (any Sendable)?
-
-    /// Creates an event, for tests of instruments.
-    public init(
-        post: PostEvent,
-        delivery: ListenerSnapshot.Delivery = .direct,
-        ownerType: (any Any.Type)? = nil,
-        site: RegistrationSite,
-        waited: Duration = .zero,
-        context: (any Sendable)? = nil
-    ) {
-        self.post = post
-        self.delivery = delivery
-        self.ownerType = ownerType
-        self.site = site
-        self.waited = waited
-        self.context = context
-    }
 }

@@ -1,25 +1,33 @@
-/// A kind of channel, as faults and snapshots name it.
-public enum ChannelKind: String, Sendable {
+/// A kind of channel, as faults and snapshots name it. Kinds may be added in minor releases: keep a `default` when
+/// matching.
+public struct ChannelKind: Hashable, Sendable {
+    private enum Storage: String { case messages, local, state, requests, `protocol`, pattern, bridge }
+
+    private let storage: Storage
+
     /// A ``Channel``.
-    case messages
+    public static let messages = ChannelKind(storage: .messages)
     /// A ``LocalChannel``.
-    case local
+    public static let local = ChannelKind(storage: .local)
     /// A ``StateChannel``.
-    case state
+    public static let state = ChannelKind(storage: .state)
     /// A ``RequestChannel``.
-    case requests
+    public static let requests = ChannelKind(storage: .requests)
     /// A ``ProtocolChannel``.
-    case `protocol`
+    public static let `protocol` = ChannelKind(storage: .protocol)
     /// A listener to the channels that match a pattern.
-    case pattern
+    public static let pattern = ChannelKind(storage: .pattern)
     /// A bridge to other processes. Its faults name a subject, or the bridge itself.
-    case bridge
+    public static let bridge = ChannelKind(storage: .bridge)
 }
 
-extension ChannelKind {
+extension ChannelKind: CustomStringConvertible {
+    /// The name of the constant: `state`.
+    public var description: String { storage.rawValue }
+
     /// The noun before a channel's name in a line of text: `state shop.sales`.
     var noun: String {
-        switch self {
+        switch storage {
         case .messages: "channel"
         case .local: "local channel"
         case .state: "state"

@@ -7,13 +7,13 @@ public struct ChannelSnapshot: Sendable {
     /// The type of the messages or of the state, or the types of requests and responses.
     public let messageType: String
     /// The number of messages posted, if they are counted.
-    public let posts: Int?
+    public let postCount: Int?
     /// The number of messages without a receiver: no listeners, or only paused or excluded ones.
-    public let unheard: Int?
+    public let unreceivedCount: Int?
     /// The number of listeners that ended because their owner was deallocated, if they are counted.
-    public let lostOwners: Int?
-    /// The time, in nanoseconds, since counting began; nil if nothing is counted.
-    public let countedNanoseconds: Int64?
+    public let deallocatedOwnerCount: Int?
+    /// The time since counting began; nil if nothing is counted.
+    public let countingTime: Duration?
     /// The posters, most frequent first, if posts are traced.
     public let posters: [PosterSnapshot]
     /// The last messages, oldest first, if they are kept.

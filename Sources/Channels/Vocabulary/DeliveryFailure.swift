@@ -7,8 +7,7 @@ public struct DeliveryFailure: Sendable, CustomStringConvertible {
     /// Where it was registered.
     public let registrationSite: RegistrationSite
 
-    /// Creates a failure, for tests of code that reads it.
-    public init(error: any Error, ownerType: String? = nil, registrationSite: RegistrationSite) {
+    package init(error: any Error, ownerType: String?, registrationSite: RegistrationSite) {
         self.error = error
         self.ownerType = ownerType
         self.registrationSite = registrationSite

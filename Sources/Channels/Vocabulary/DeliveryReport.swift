@@ -11,13 +11,12 @@ public struct DeliveryReport: Sendable {
     package internal(set) var buffered = 0
     /// The listeners that threw.
     public internal(set) var failures: [DeliveryFailure] = []
-    /// How many listeners dropped it because their buffer was full, or by their ``Overlapping`` policy.
+    /// How many listeners dropped it because their buffer was full, or by their ``OverlappingPolicy``.
     public internal(set) var dropped = 0
     /// How many listeners were cancelled, or lost their owner, while it was queued.
     public internal(set) var discarded = 0
 
-    /// Creates a report, for tests of code that reads it.
-    public init(
+    package init(
         reached: Int = 0,
         completed: Int = 0,
         failures: [DeliveryFailure] = [],

@@ -10,9 +10,9 @@
 /// Counts begin at zero each time they are switched on.
 public struct Diagnostics: Equatable, Sendable {
     /// Whether anything is counted.
-    public let isOn: Bool
+    let isOn: Bool
     /// Whether posts and deliveries are traced.
-    public let isTracing: Bool
+    let isTracing: Bool
     /// How many messages of each channel are kept.
     let kept: Int
     /// The types whose values those messages do not show.

@@ -3,30 +3,17 @@
 public struct Histogram: Sendable {
     /// `counts[n]` is the number of durations from 2^(*n*-1) up to 2^*n* nanoseconds. The 40th class has all
     /// longer ones; trailing zeros are omitted.
-    public let counts: [Int]
-    /// The sum of all durations, in nanoseconds.
-    public let totalNanoseconds: Int64
-    /// The longest duration, in nanoseconds.
-    public let longestNanoseconds: Int64
-
-    /// Creates a histogram, for tests of code that shows one.
-    public init(counts: [Int] = [], totalNanoseconds: Int64 = 0, longestNanoseconds: Int64 = 0) {
-        self.counts = counts
-        self.totalNanoseconds = totalNanoseconds
-        self.longestNanoseconds = longestNanoseconds
-    }
+    package let counts: [Int]
+    /// The sum of all durations.
+    public let total: Duration
+    /// The longest duration.
+    public let longest: Duration
 
     /// The number of durations.
     public var count: Int { counts.reduce(0, +) }
 
-    /// The sum of all durations.
-    public var total: Duration { .nanoseconds(totalNanoseconds) }
-
-    /// The longest duration.
-    public var longest: Duration { .nanoseconds(longestNanoseconds) }
-
     /// The mean duration; nil if nothing was counted.
-    public var mean: Duration? { count == 0 ? nil : .nanoseconds(totalNanoseconds / Int64(count)) }
+    public var mean: Duration? { count == 0 ? nil : total / count }
 
     /// Returns the duration that a share did not exceed, rounded up to the end of its class; nil if nothing
     /// was counted.
@@ -38,7 +25,7 @@ public struct Histogram: Sendable {
         var rest = Int((Double(count) * min(max(share, 0), 1)).rounded(.up))
         for (index, number) in counts.enumerated() {
             rest -= number
-            if rest <= 0 { return .nanoseconds(min(1 << index, longestNanoseconds)) }
+            if rest <= 0 { return min(.nanoseconds(1 << index), longest) }
         }
         return longest
     }

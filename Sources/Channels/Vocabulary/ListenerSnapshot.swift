@@ -1,31 +1,42 @@
 /// One listener of a channel.
 public struct ListenerSnapshot: Sendable {
-    /// The way in which messages reach a listener.
-    public enum Delivery: String, Sendable {
+    /// The way in which messages reach a listener. Ways may be added in minor releases: keep a `default` when matching.
+    public struct Delivery: Hashable, Sendable, CustomStringConvertible {
+        private enum Storage: String {
+            case interceptor, direct, mainActor, actor, queue, async, sequence, pattern, responder
+        }
+
+        private let storage: Storage
+
         /// On the poster's thread, before the listeners.
-        case interceptor
+        public static let interceptor = Delivery(storage: .interceptor)
         /// On the poster's thread.
-        case direct
-        /// On the actor to which its closure is isolated: the main actor or another.
-        case mainActor, actor
+        public static let direct = Delivery(storage: .direct)
+        /// On the main actor, to which its closure is isolated.
+        public static let mainActor = Delivery(storage: .mainActor)
+        /// On another actor, to which its closure is isolated.
+        public static let actor = Delivery(storage: .actor)
         /// On a dispatch queue.
-        case queue
+        public static let queue = Delivery(storage: .queue)
         /// By awaiting an async closure.
-        case async
+        public static let async = Delivery(storage: .async)
         /// Read by a sequence.
-        case sequence
+        public static let sequence = Delivery(storage: .sequence)
         /// Through the listener of a pattern.
-        case pattern
+        public static let pattern = Delivery(storage: .pattern)
         /// As an async function that answers.
-        case responder
+        public static let responder = Delivery(storage: .responder)
+
+        /// The name of the constant: `mainActor`.
+        public var description: String { storage.rawValue }
     }
 
     /// Identifies the listener on its channel; increases with each registration.
     public let number: UInt64
     /// The type of the owner; nil if the token owns the listener.
     public let ownerType: String?
-    /// The rank of its priority.
-    public let priority: Int
+    /// Its priority.
+    public let priority: Priority
     /// The way in which messages reach it.
     public let delivery: Delivery
     /// Whether it is paused.
@@ -33,38 +44,38 @@ public struct ListenerSnapshot: Sendable {
     /// Where it was registered.
     public let registrationSite: RegistrationSite
     /// The number of messages handed to it, if counted: it has a mailbox, or diagnostics are on.
-    public let delivered: Int?
+    public let deliveredCount: Int?
     /// The number of messages queued in its mailbox.
-    public let waiting: Int?
+    public let waitingCount: Int?
     /// The number of messages dropped because its buffer was full.
-    public let dropped: Int?
+    public let droppedCount: Int?
     /// The number of messages that it missed while it was paused.
-    public let missed: Int
+    public let missedCount: Int
     /// The longest its mailbox has been while diagnostics were on; nil if they are off.
-    public let mostWaiting: Int?
+    public let maximumWaitingCount: Int?
     /// The number of calls that threw while diagnostics were on; nil if they are off.
-    public let failures: Int?
+    public let failureCount: Int?
     /// The times that messages took to reach it, if they are traced.
-    public let waited: Histogram?
+    public let waitTimes: Histogram?
     /// The times that its calls took, if they are traced.
-    public let spent: Histogram?
+    public let callTimes: Histogram?
     /// The index of its lane in ``SwitchboardSnapshot/lanes``; nil for direct calls and unshared lanes.
-    public let lane: Int?
+    public let laneIndex: Int?
 }
 
 extension ListenerSnapshot: CustomStringConvertible {
     /// One line: owner, delivery, priority, counts, site.
     public var description: String {
-        var line = "\(ownerType ?? "token"), \(delivery.rawValue), priority \(Priority(priority))"
+        var line = "\(ownerType ?? "token"), \(delivery), priority \(priority)"
         if isPaused { line += ", paused" }
-        if let delivered { line += ", \(delivered) delivered" }
+        if let deliveredCount { line += ", \(deliveredCount) delivered" }
         let counts = [
-            (waiting, "waiting"), (mostWaiting, "waiting at most"), (dropped, "dropped"), (missed, "missed"),
-            (failures, "failed"),
+            (waitingCount, "waiting"), (maximumWaitingCount, "waiting at most"), (droppedCount, "dropped"),
+            (missedCount, "missed"), (failureCount, "failed"),
         ]
         for case (let count?, let what) in counts where count > 0 { line += ", \(count) \(what)" }
-        if let slow = waited?.percentile(0.99) { line += ", waited \(slow)" }
-        if let slow = spent?.percentile(0.99) { line += ", took \(slow)" }
+        if let slow = waitTimes?.percentile(0.99) { line += ", waited \(slow)" }
+        if let slow = callTimes?.percentile(0.99) { line += ", took \(slow)" }
         return line + ", \(registrationSite)"
     }
 }

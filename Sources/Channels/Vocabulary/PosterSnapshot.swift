@@ -5,12 +5,12 @@ public struct PosterSnapshot: Sendable {
     /// The source location of the posts, if it is known.
     public let site: RegistrationSite?
     /// The number of messages posted.
-    public let posts: Int
+    public let postCount: Int
 }
 
 extension PosterSnapshot: CustomStringConvertible {
     /// One line: type, posts, place.
     public var description: String {
-        "from \(senderType ?? "no one named"), \(counted(posts, "post"))\(site.map { ", \($0)" } ?? "")"
+        "from \(senderType ?? "no one named"), \(counted(postCount, "post"))\(site.map { ", \($0)" } ?? "")"
     }
 }

@@ -32,7 +32,7 @@ extension BridgeRoute {
     }
 
     /// Sets where the durable name of the route starts when it subscribes for the first time. The default is
-    /// ``ReplayStart/stored``; `.replaying(from: .new)` skips messages published before.
+    /// ``ReplayStart/beginning``; `.replaying(from: .new)` skips messages published before.
     ///
     /// - Precondition: The route receives durable messages.
     public func replaying(from start: ReplayStart) -> BridgeRoute {

@@ -191,7 +191,7 @@ struct InMemoryBrokerState {
             limit: wanted.unsettledLimit,
             byteLimit: wanted.unsettledByteLimit
         )
-        if consumers[key] == nil { begin(key, from: (wanted.start ?? .stored).position) }
+        if consumers[key] == nil { begin(key, from: (wanted.start ?? .beginning).position) }
         connection.memberships.append((key, member))
         join(key, member)
     }
@@ -202,7 +202,7 @@ struct InMemoryBrokerState {
         for logged in log where key.pattern.matches(logged.entry.message.subject) {
             let isWanted =
                 switch position {
-                case .stored: true
+                case .beginning: true
                 case .new: false
                 case .time(let seconds): logged.time >= seconds
                 case .sequence(let number): logged.entry.number >= number

@@ -1,14 +1,14 @@
 internal import Channels
 
-/// Says with which stored message a durable name starts when it subscribes for the first time: ``stored``,
+/// Says with which stored message a durable name starts when it subscribes for the first time: ``beginning``,
 /// unless the route or the subscription says otherwise.
 ///
 /// A name that the broker knows continues where it was, whatever the start is. To receive messages once more,
 /// give the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from:
-/// .stored)`.
+/// .beginning)`.
 public struct ReplayStart: Hashable, Sendable {
     package enum Position: Hashable, Sendable {
-        case stored, new
+        case beginning, new
         case time(secondsSince1970: Double)
         case sequence(UInt64)
     }
@@ -16,7 +16,7 @@ public struct ReplayStart: Hashable, Sendable {
     package let position: Position
 
     /// The oldest message that the broker has.
-    public static let stored = ReplayStart(position: .stored)
+    public static let beginning = ReplayStart(position: .beginning)
     /// The first message that is published from now on.
     public static let new = ReplayStart(position: .new)
 

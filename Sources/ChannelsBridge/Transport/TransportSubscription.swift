@@ -23,7 +23,7 @@ public struct TransportSubscription: Hashable, Sendable {
         set { exactGroup = newValue.map { ExactText($0) } }
     }
     /// Where the durable name starts, if the broker does not know it. Nil: the default of the transport,
-    /// usually ``ReplayStart/stored``.
+    /// usually ``ReplayStart/beginning``.
     public var start: ReplayStart?
     /// How many messages of the durable name may be delivered to this transport and be unsettled. The
     /// transport fetches no more; the others wait at the broker.

@@ -101,7 +101,7 @@ extension TransportConformance {
                 return await heard.wait { $0.contains { $0.message.text == last } }
             }
             try await run.publish(numbered(5), to: "a", durable: true, on: transport)
-            let all = try await heard(from: .stored, as: "stored", upTo: "message 4")
+            let all = try await heard(from: .beginning, as: "stored", upTo: "message 4")
             run.expect(
                 all.map(\.message.text) == numbered(5),
                 "from the first stored, it got \(all.map(\.message.text))"
@@ -121,7 +121,7 @@ extension TransportConformance {
         check("aDurableNameThatIsKnownGoesOnWhereItWas", needs: [.durable, .replay]) { run in
             let sender = try await run.connected()
             let heard = Recorder<String>()
-            for start: ReplayStart in [.new, .stored, .ago(.seconds(600))] {
+            for start: ReplayStart in [.new, .beginning, .ago(.seconds(600))] {
                 let reader = try await run.connected()
                 let subscription = TransportSubscription(
                     to: try run.pattern("a"),

@@ -115,7 +115,7 @@ extension Picture: Encodable {
         var owners: [String]
         /// Posts so far; nil where they are not counted.
         var posts: Int?
-        var unheard: Int?
+        var unreceived: Int?
         var lostOwners: Int?
         var faults: Int?
         var listeners: Int?
@@ -134,7 +134,7 @@ extension Picture: Encodable {
             kind = channel.kind
             type = channel.type
             posts = channel.posts
-            unheard = channel.unheard.nonzero
+            unreceived = channel.unreceived.nonzero
             lostOwners = channel.lostOwners.nonzero
             faults = channel.faults.nonzero
             listeners = channel.listeners.count.nonzero

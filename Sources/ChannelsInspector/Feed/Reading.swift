@@ -13,7 +13,7 @@ struct Reading: Sendable {
         /// Messages posted so far; nil where they are not counted.
         var posts: Int?
         /// The number of posts that reached no listener.
-        var unheard = 0
+        var unreceived = 0
         /// Listeners whose owner was deallocated.
         var lostOwners = 0
         /// Faults raised on it while a page was open.
@@ -31,7 +31,7 @@ struct Reading: Sendable {
         var id: ExactText { ExactText("\(kind) \(name)") }
 
         private enum CodingKeys: String, CodingKey {
-            case name, kind, type, posts, unheard, lostOwners, faults, isPostable, senders, listeners
+            case name, kind, type, posts, unreceived, lostOwners, faults, isPostable, senders, listeners
         }
     }
 
@@ -90,12 +90,14 @@ struct Entry: Sendable, Encodable {
 
 extension Entry {
     init(_ message: MessageSnapshot, of channel: String, readAt time: Double) {
+        var process: String?
+        if case .remote(let name) = message.origin { process = name }
         self.init(
             kind: .message,
-            time: time - Double(message.ageNanoseconds) / 1e6,
+            time: time - message.age / .milliseconds(1),
             channel: channel,
             text: message.text,
-            sender: message.senderType ?? message.remoteOrigin.map { "another process, \($0)" }
+            sender: message.senderType ?? process.map { "another process, \($0)" }
         )
     }
 }

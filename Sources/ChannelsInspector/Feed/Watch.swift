@@ -94,17 +94,17 @@ extension Reading.Channel {
     fileprivate init(_ snapshot: ChannelSnapshot, isNamed: Bool, _ lanes: [LaneSnapshot]) {
         self.init(
             name: snapshot.name,
-            kind: snapshot.kind.rawValue,
+            kind: snapshot.kind.description,
             type: snapshot.messageType,
             isNamed: isNamed,
-            posts: snapshot.posts,
-            unheard: snapshot.unheard ?? 0,
-            lostOwners: snapshot.lostOwners ?? 0,
+            posts: snapshot.postCount,
+            unreceived: snapshot.unreceivedCount ?? 0,
+            lostOwners: snapshot.deallocatedOwnerCount ?? 0,
             senders: snapshot.posters.map {
-                Reading.Sender(type: $0.senderType, site: $0.site?.description, posts: $0.posts)
+                Reading.Sender(type: $0.senderType, site: $0.site?.description, posts: $0.postCount)
             },
             messages: snapshot.messages,
-            listeners: snapshot.listeners.map { Reading.Listener($0, lane: $0.lane.map { lanes[$0].name }) }
+            listeners: snapshot.listeners.map { Reading.Listener($0, lane: $0.laneIndex.map { lanes[$0].name }) }
         )
     }
 
@@ -112,7 +112,7 @@ extension Reading.Channel {
     fileprivate func adding(_ other: Self) -> Self {
         var sum = self
         sum.posts = posts.map { $0 + (other.posts ?? 0) } ?? other.posts
-        sum.unheard += other.unheard
+        sum.unreceived += other.unreceived
         sum.lostOwners += other.lostOwners
         sum.senders += other.senders
         sum.listeners += other.listeners
@@ -126,20 +126,20 @@ extension Reading.Listener {
     fileprivate init(_ snapshot: ListenerSnapshot, lane: String?) {
         self.init(
             owner: snapshot.ownerType,
-            delivery: snapshot.delivery.rawValue,
-            priority: snapshot.priority,
+            delivery: snapshot.delivery.description,
+            priority: snapshot.priority.rawValue,
             isPaused: snapshot.isPaused,
             site: snapshot.registrationSite.description,
             lane: lane,
-            delivered: snapshot.delivered,
-            waiting: snapshot.waiting,
-            mostWaiting: snapshot.mostWaiting,
-            dropped: snapshot.dropped,
-            missed: snapshot.missed,
-            failures: snapshot.failures,
-            times: snapshot.spent?.counts ?? [],
-            longest: snapshot.spent?.longestNanoseconds,
-            longestWait: snapshot.waited?.longestNanoseconds
+            delivered: snapshot.deliveredCount,
+            waiting: snapshot.waitingCount,
+            mostWaiting: snapshot.maximumWaitingCount,
+            dropped: snapshot.droppedCount,
+            missed: snapshot.missedCount,
+            failures: snapshot.failureCount,
+            times: snapshot.callTimes?.counts ?? [],
+            longest: snapshot.callTimes?.longest.limitInNanoseconds,
+            longestWait: snapshot.waitTimes?.longest.limitInNanoseconds
         )
     }
 }

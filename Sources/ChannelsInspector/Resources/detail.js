@@ -77,7 +77,7 @@ export class Detail {
       ["posts", channel.posts < 0 ? "–" : short(channel.posts)],
       ["waiting", short(channel.waiting)],
       ["dropped", short(channel.dropped), channel.dropped > 0],
-      ["unheard", short(channel.unheard)],
+      ["unreceived", short(channel.unreceived)],
       ["owners lost", short(channel.lostOwners)],
       ["slowest", duration(channel.slowest)],
       ["faults", short(channel.faults), channel.faults > 0],

@@ -10,7 +10,7 @@ const mostEntries = 5_000;
 /** What a picture leaves out. */
 const none = {
   posts: -1,
-  unheard: 0,
+  unreceived: 0,
   lostOwners: 0,
   faults: 0,
   listeners: 0,

@@ -144,7 +144,7 @@ export class Table {
     row.name.title = name;
     setText(
       row.kind,
-      channel.kind === "messages" ? (channel.posts > 0 && !channel.listeners ? "unheard" : "")
+      channel.kind === "messages" ? (channel.posts > 0 && !channel.listeners ? "unreceived" : "")
                                   : visible(channel.kind)
     );
     const type = visible(channel.type);

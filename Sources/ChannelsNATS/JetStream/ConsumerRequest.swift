@@ -40,7 +40,7 @@ struct ConsumerRequest: Encodable {
             inactiveThreshold: deliveries.isTemporary ? Duration.seconds(300).nanoseconds : nil
         )
         switch (start ?? deliveries.start).position {
-        case .stored: break
+        case .beginning: break
         case .new: config.deliverPolicy = "new"
         case .sequence(let number):
             (config.deliverPolicy, config.optStartSeq) = ("by_start_sequence", max(1, number))

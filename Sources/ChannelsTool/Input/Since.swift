@@ -9,7 +9,7 @@ struct Since: ExpressibleByArgument {
 
     init?(argument: String) {
         if argument == "all" {
-            start = .stored
+            start = .beginning
             return
         }
         let date: Date

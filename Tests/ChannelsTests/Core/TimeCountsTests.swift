@@ -5,11 +5,11 @@ import Testing
 struct TimeCountsTests {
     @Test func timesAreCountedByClassWithTheirSumAndTheLongest() {
         let counts = TimeCounts()
-        #expect(counts.histogram.numbers == [0, 0])
+        #expect(counts.histogram.numbers == [.zero, .zero])
         for time: Int64 in [-5, 0, 1, 2, 3, 4, 1_000, 7] { counts.add(time) }
         #expect(counts.histogram.counts == [2, 1, 2, 2, 0, 0, 0, 0, 0, 0, 1])
-        #expect(counts.histogram.totalNanoseconds == 1_017)
-        #expect(counts.histogram.longestNanoseconds == 1_000)
+        #expect(counts.histogram.total == .nanoseconds(1_017))
+        #expect(counts.histogram.longest == .nanoseconds(1_000))
     }
 
     @Test func whatIsTooLongForEveryClassIsInTheLast() {
@@ -22,21 +22,32 @@ struct TimeCountsTests {
         let counts = TimeCounts()
         counts.add(1_000)
         counts.reset()
-        #expect(counts.histogram.numbers == [0, 0])
+        #expect(counts.histogram.numbers == [.zero, .zero])
         counts.add(3)
-        #expect(counts.histogram.numbers == [0, 0, 1, 3, 3])
+        #expect(counts.histogram.numbers == [0, 0, 1, 3, 3].map { .nanoseconds($0) })
     }
 
     @Test func aPercentileIsTheEndOfItsClassOrTheLongest() {
-        let histogram = Histogram(counts: [1, 0, 2, 0, 1], totalNanoseconds: 15, longestNanoseconds: 9)
+        let histogram = Histogram(counts: [1, 0, 2, 0, 1], total: .nanoseconds(15), longest: .nanoseconds(9))
         for share in [-1, 0, 0.25] { #expect(histogram.percentile(share) == .nanoseconds(1)) }
         for share in [0.26, 0.5, 0.75] { #expect(histogram.percentile(share) == .nanoseconds(4)) }
         for share in [0.76, 1, 2, .infinity] { #expect(histogram.percentile(share) == .nanoseconds(9)) }
-        #expect(histogram.count == 4 && histogram.mean == .nanoseconds(3) && histogram.longest == .nanoseconds(9))
-        #expect(Histogram().percentile(0.5) == nil && Histogram().mean == nil)
+        #expect(histogram.count == 4 && histogram.mean == .nanoseconds(15) / 4 && histogram.longest == .nanoseconds(9))
+        let empty = Histogram(counts: [], total: .zero, longest: .zero)
+        #expect(empty.percentile(0.5) == nil && empty.mean == nil)
     }
+
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
+    @Test func aShareThatIsNoNumberIsNamed() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = Histogram(counts: [1], total: .zero, longest: .zero).percentile(.nan)
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("Histogram.percentile(nan): the share must be a number from 0 to 1"))
+    }
+    #endif
 }
 
 extension Histogram {
-    fileprivate var numbers: [Int64] { counts.map { Int64($0) } + [totalNanoseconds, longestNanoseconds] }
+    fileprivate var numbers: [Duration] { counts.map { .nanoseconds($0) } + [total, longest] }
 }

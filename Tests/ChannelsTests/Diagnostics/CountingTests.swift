@@ -14,8 +14,8 @@ struct CountingTests {
         let token = board[number].listen { _ in }
         board[number].post(1)
         let channel = try shown()
-        #expect(channel.posts == nil && channel.unheard == nil && channel.countedNanoseconds == nil)
-        #expect(channel.listeners.map(\.delivered) == [nil])
+        #expect(channel.postCount == nil && channel.unreceivedCount == nil && channel.countingTime == nil)
+        #expect(channel.listeners.map(\.deliveredCount) == [nil])
         withExtendedLifetime(token) {}
     }
 
@@ -25,8 +25,8 @@ struct CountingTests {
         board.diagnostics = .counts
         for message in 0..<3 { board[number].post(message) }
         let channel = try shown()
-        #expect(channel.posts == 3)
-        #expect(channel.listeners.map(\.delivered) == [3])
+        #expect(channel.postCount == 3)
+        #expect(channel.listeners.map(\.deliveredCount) == [3])
         #expect(token.deliveredCount == 3)
     }
 
@@ -41,16 +41,16 @@ struct CountingTests {
         board[number].post(4)
         board.diagnostics = .counts
         board[number].post(5)
-        #expect(try shown().posts == 3)
-        #expect(try shown().listeners.map(\.delivered) == [3])
+        #expect(try shown().postCount == 3)
+        #expect(try shown().listeners.map(\.deliveredCount) == [3])
         withExtendedLifetime(token) {}
     }
 
     @Test func postsNobodyHearsAreCountedAlsoOfNamesWithoutAChannel() throws {
         board.diagnostics = .counts
         board[number].post(1)
-        #expect(try shown().posts == 1)
-        #expect(try shown().unheard == 1)
+        #expect(try shown().postCount == 1)
+        #expect(try shown().unreceivedCount == 1)
         #expect(try shown().listeners.isEmpty)
         let channel = board.channel(number)
         channel.post(2)
@@ -58,9 +58,9 @@ struct CountingTests {
         channel.post(3)
         token.pause()
         channel.post(4)
-        #expect(try shown().posts == 3)
-        #expect(try shown().unheard == 2)
-        #expect(try shown().listeners.map(\.missed) == [1])
+        #expect(try shown().postCount == 3)
+        #expect(try shown().unreceivedCount == 2)
+        #expect(try shown().listeners.map(\.missedCount) == [1])
     }
 
     @Test func aStateThatOnlyAMailboxHearsIsHeard() throws {
@@ -68,12 +68,12 @@ struct CountingTests {
         let queue = DispatchQueue.suspended()
         let state = board.state(StateName<Int>("count.state"), initial: 0)
         state.set(1)
-        #expect(try shown("count.state").unheard == 1)
+        #expect(try shown("count.state").unreceivedCount == 1)
         let token = state.listen(on: queue) { _ in }
         state.set(2)
         state.update { $0 = 3 }
-        #expect(try shown("count.state").posts == 3)
-        #expect(try shown("count.state").unheard == 1)
+        #expect(try shown("count.state").postCount == 3)
+        #expect(try shown("count.state").unreceivedCount == 1)
         token.cancel()
         queue.resume()
     }
@@ -84,9 +84,9 @@ struct CountingTests {
         let token = board[matching: "count.*"].listen { @MainActor _ in }
         for value in 1...3 { state.set(value) }
         #expect(token.deliveredCount == 3)
-        #expect(try shown("count.*").posts == 3)
+        #expect(try shown("count.*").postCount == 3)
         state.set(4, isolation: nil)
-        #expect(try shown("count.*").posts == 4)
+        #expect(try shown("count.*").postCount == 4)
         token.cancel()
     }
 
@@ -98,7 +98,7 @@ struct CountingTests {
         let token = board[number].listen { heard.record("\($0)") }
         for message in 1...2 { #expect(board[number].post(message) == 2) }
         #expect(heard.all == ["true 1", "1", "true 2", "2"])
-        #expect(try shown().listeners.map(\.delivered) == [2, 2])
+        #expect(try shown().listeners.map(\.deliveredCount) == [2, 2])
         withExtendedLifetime(token) {}
     }
 
@@ -124,20 +124,20 @@ struct CountingTests {
             }
             await channel.postAndWait(5)
             let shown = try shown()
-            #expect(.nanoseconds(try #require(shown.countedNanoseconds)) <= .now - start)
-            #expect(shown.posts == 5 && shown.lostOwners == 1 && shown.unheard == 0)
+            #expect(try #require(shown.countingTime) <= .now - start)
+            #expect(shown.postCount == 5 && shown.deallocatedOwnerCount == 1 && shown.unreceivedCount == 0)
             #expect(shown.messages.map(\.number) == [1, 2, 3, 4, 5])
-            #expect(shown.posters.map(\.posts).sorted() == [1, 1, 3])
+            #expect(shown.posters.map(\.postCount).sorted() == [1, 1, 3])
             let listener = try #require(shown.listeners.first)
-            #expect(try #require(listener.mostWaiting) >= 3 && listener.waited?.count == 5)
-            #expect(listener.spent?.count == 5 && shown.listeners.last?.failures == 1)
+            #expect(try #require(listener.maximumWaitingCount) >= 3 && listener.waitTimes?.count == 5)
+            #expect(listener.callTimes?.count == 5 && shown.listeners.last?.failureCount == 1)
             board.diagnostics = .off
             await channel.postAndWait(6)
         }
         // What has waited before is forgotten; the one message may have been taken at once.
         board.diagnostics = .counts
         await channel.postAndWait(7)
-        #expect(try #require(shown().listeners.first?.mostWaiting) <= 1)
+        #expect(try #require(shown().listeners.first?.maximumWaitingCount) <= 1)
         withExtendedLifetime((tokens, sender)) {}
     }
 
@@ -169,8 +169,8 @@ struct CountingTests {
         let slow = state.listen(on: queue) { _ in }
         let pattern = board[matching: "count.*"].listen(on: queue) { _ in }
         for value in 1...3 { state.set(value) }
-        #expect(try shown("count.state").listeners.compactMap(\.mostWaiting) == [4])
-        #expect(try shown("count.*").listeners.map(\.mostWaiting).allSatisfy { ($0 ?? 0) >= 3 })
+        #expect(try shown("count.state").listeners.compactMap(\.maximumWaitingCount) == [4])
+        #expect(try shown("count.*").listeners.map(\.maximumWaitingCount).allSatisfy { ($0 ?? 0) >= 3 })
         for token in [slow, pattern] { token.cancel() }
         queue.resume()
     }
@@ -182,12 +182,12 @@ struct CountingTests {
         let other = board.channel(ChannelName<Int>("count.other")).listen(on: queue) { _ in }
         for message in 0..<7 { board[number].post(message) }
         let channel = try shown()
-        #expect(channel.listeners.map(\.mostWaiting) == [7])
-        #expect(channel.listeners.map(\.waiting) == [7])
+        #expect(channel.listeners.map(\.maximumWaitingCount) == [7])
+        #expect(channel.listeners.map(\.waitingCount) == [7])
         let lanes = board.snapshot().lanes
-        #expect(lanes.map(\.waiting) == [7])
-        #expect(try shown("count.other").listeners.map(\.lane) == [0])
-        #expect(channel.listeners.map(\.lane) == [0])
+        #expect(lanes.map(\.waitingCount) == [7])
+        #expect(try shown("count.other").listeners.map(\.laneIndex) == [0])
+        #expect(channel.listeners.map(\.laneIndex) == [0])
         slow.cancel()
         queue.resume()
         withExtendedLifetime(other) {}
@@ -198,10 +198,10 @@ struct CountingTests {
         let token = till?.listen { _ in }
         board.watch(till!, as: "till.sold")
         till?.post(1)
-        #expect(try shown("till.sold").posts == nil)
+        #expect(try shown("till.sold").postCount == nil)
         board.diagnostics = .counts
         till?.post(2)
-        #expect(try shown("till.sold").posts == 1)
+        #expect(try shown("till.sold").postCount == 1)
         #expect(try shown("till.sold").listeners.count == 1)
         #expect("\(board)".contains("till.sold: Int, 1 post"))
         till = nil
@@ -228,7 +228,7 @@ struct CountingTests {
         board.diagnostics = .trace
         board.diagnostics = .off
         channel.post(2)
-        #expect(try shown("own").posts == 2)
+        #expect(try shown("own").postCount == 2)
         #expect(token.deliveredCount == 2)
     }
 
@@ -249,8 +249,8 @@ struct CountingTests {
         let watched = board.snapshot().watched
         #expect(watched.map(\.name) == ["state", "requests", "events"])
         #expect(watched.map(\.kind) == [.state, .requests, .protocol])
-        #expect(watched.map(\.posts) == [1, 1, 1])
-        #expect(watched.map { $0.listeners.map(\.delivered) } == [[], [1], [1]])
+        #expect(watched.map(\.postCount) == [1, 1, 1])
+        #expect(watched.map { $0.listeners.map(\.deliveredCount) } == [[], [1], [1]])
         withExtendedLifetime((state, requests, events, token, bell)) {}
     }
 
@@ -283,7 +283,7 @@ struct CountingTests {
                     let settings: [Diagnostics] = [.counts, .trace, .off, .trace(keeping: 3)]
                     board.diagnostics = settings[round % 4]
                     let shown = board.snapshot().channels.first
-                    #expect(shown?.posts ?? 0 <= posters * posts)
+                    #expect(shown?.postCount ?? 0 <= posters * posts)
                 }
                 return
             }

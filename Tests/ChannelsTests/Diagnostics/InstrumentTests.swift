@@ -208,7 +208,7 @@ struct InstrumentTests {
         let token = channel.listen { (_: Int) throws in throw Trouble() }
         channel.post(1)
         #expect(names.all == ["till.sold"])
-        #expect(board.snapshot().watched.map(\.posts) == [nil])
+        #expect(board.snapshot().watched.map(\.postCount) == [nil])
         withExtendedLifetime((instrument, token)) {}
     }
 
@@ -222,9 +222,9 @@ struct InstrumentTests {
         #expect(lines.all.filter { $0 == "a posts instrument.requests" }.count == 3)
         #expect(lines.all.filter { $0 == "a awaits responder with context of a" }.count == 2)
         let shown = try #require(board.snapshot().channels.first)
-        #expect(shown.posts == 3 && shown.unheard == 1)
-        #expect(shown.listeners.map(\.delivered) == [2])
-        #expect(shown.listeners.map { $0.spent?.count } == [2])
+        #expect(shown.postCount == 3 && shown.unreceivedCount == 1)
+        #expect(shown.listeners.map(\.deliveredCount) == [2])
+        #expect(shown.listeners.map { $0.callTimes?.count } == [2])
         withExtendedLifetime((instrument, token)) {}
     }
 
@@ -235,7 +235,7 @@ struct InstrumentTests {
         board.notify((any Sounding).self) { $0.sound() }
         #expect(lines.all.contains("a calls direct with context of a"))
         let shown = board.snapshot().protocols
-        #expect(shown.map(\.posts) == [1] && shown.first?.listeners.map(\.delivered) == [1])
+        #expect(shown.map(\.postCount) == [1] && shown.first?.listeners.map(\.deliveredCount) == [1])
         withExtendedLifetime((instrument, bell)) {}
     }
 }

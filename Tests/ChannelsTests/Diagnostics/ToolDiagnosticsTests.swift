@@ -21,7 +21,7 @@ struct ToolDiagnosticsTests {
         board.record(.trace(keeping: 2), for: first)
         board.record(.trace(keeping: 4), for: second)
         for message in 1...5 { board[number].post(message) }
-        #expect(try shown().posts == 6)
+        #expect(try shown().postCount == 6)
         #expect(try shown().messages.map(\.text) == ["2", "3", "4", "5"])
         board.record(.counts, for: second)
         #expect(try shown().messages.map(\.text) == ["4", "5"])
@@ -29,7 +29,7 @@ struct ToolDiagnosticsTests {
         #expect(try shown().messages.isEmpty && shown().posters.isEmpty)
         board.record(.off, for: second)
         board[number].post(6)
-        #expect(try shown().posts == 7)
+        #expect(try shown().postCount == 7)
         #expect(board.diagnostics == .counts)
         withExtendedLifetime(token) {}
     }
@@ -41,7 +41,7 @@ struct ToolDiagnosticsTests {
         board.diagnostics = .trace
         board.diagnostics = .off
         board[number].post(2)
-        #expect(try shown().posts == 2)
+        #expect(try shown().postCount == 2)
         #expect(board.diagnostics == .off)
         withExtendedLifetime(token) {}
     }
@@ -55,16 +55,16 @@ struct ToolDiagnosticsTests {
         board[nobody].post(1)
         board.record(.off, for: first)
         board[number].post(2)
-        #expect(try shown().posts == 2)
-        #expect(try shown("tool.nobody").posts == 1)
+        #expect(try shown().postCount == 2)
+        #expect(try shown("tool.nobody").postCount == 1)
         board.record(.off, for: second)
         board[number].post(3)
         board[nobody].post(3)
-        #expect(try shown().posts == nil)
+        #expect(try shown().postCount == nil)
         #expect(board.snapshot().channels.map(\.name) == ["tool.number"])
         board.record(.trace, for: first)
         board[number].post(4)
-        #expect(try shown().posts == 1)
+        #expect(try shown().postCount == 1)
         #expect(board.snapshot().channels.map(\.name) == ["tool.number"])
         #expect(token.deliveredCount == 1)
     }
@@ -73,7 +73,7 @@ struct ToolDiagnosticsTests {
         let pattern = board[matching: "tool.*"].listen { _ in }
         board.record(.counts, for: first)
         for number in 0..<100 { try board.channel("tool.name\(number)", of: Int.self).post(number) }
-        #expect(try shown("tool.*").posts == 100)
+        #expect(try shown("tool.*").postCount == 100)
         withExtendedLifetime(pattern) {}
     }
 
@@ -93,7 +93,7 @@ struct ToolDiagnosticsTests {
         #expect(try shown("tool.own").messages.count == 3)
         #expect(try shown("tool.own").messages.allSatisfy { $0.text == "Sale(card: <Card, redacted>)" })
         board.record(.off, for: first)
-        #expect(try shown("tool.own").posts == 4)
+        #expect(try shown("tool.own").postCount == 4)
         #expect(try shown("tool.own").messages.count == 2)
         withExtendedLifetime(token) {}
     }
@@ -120,10 +120,10 @@ struct ToolDiagnosticsTests {
                 if round % 2 == 1 { board.record(.off, for: tools[index]) }
             }
         }
-        #expect(try shown().posts == nil)
+        #expect(try shown().postCount == nil)
         board.record(.counts, for: first)
         channel.post(1)
-        #expect(try shown().posts == 1)
+        #expect(try shown().postCount == 1)
         withExtendedLifetime(tokens) {}
     }
 }

@@ -39,7 +39,7 @@ struct TracingTests {
         for message in 0..<2 { channel.post(message) }
         await channel.postAndWait(5)
         #expect(try shown().posters.map(\.senderType) == ["Owner", nil, nil])
-        #expect(try shown().posters.map(\.posts) == [3, 2, 1])
+        #expect(try shown().posters.map(\.postCount) == [3, 2, 1])
         #expect(try shown().posters.map { $0.site?.line } == [line, line + 2, line + 3].map(Int.init))
         #expect(try shown().posters.allSatisfy { $0.site?.fileID == #fileID })
         withExtendedLifetime(token) {}
@@ -83,9 +83,9 @@ struct TracingTests {
         ]
         for message in 0..<4 { await board[number].postAndWait(message) }
         for listener in try shown().listeners {
-            #expect(listener.waited?.count == 4, "\(listener)")
-            #expect(listener.spent?.count == 4, "\(listener)")
-            #expect(try #require(listener.spent?.longest) >= #require(listener.spent?.mean))
+            #expect(listener.waitTimes?.count == 4, "\(listener)")
+            #expect(listener.callTimes?.count == 4, "\(listener)")
+            #expect(try #require(listener.callTimes?.longest) >= #require(listener.callTimes?.mean))
         }
         #expect(board.snapshot().lanes.first?.longestWait != nil)
         withExtendedLifetime(tokens) {}
@@ -97,7 +97,7 @@ struct TracingTests {
             while .now - start < .milliseconds(3) {}
         }
         board[number].post(1)
-        #expect(try #require(shown().listeners.first?.spent?.longest) >= .milliseconds(2))
+        #expect(try #require(shown().listeners.first?.callTimes?.longest) >= .milliseconds(2))
         withExtendedLifetime(token) {}
     }
 
@@ -106,7 +106,7 @@ struct TracingTests {
         board[number].post(1)
         var iterator = messages.makeAsyncIterator()
         _ = await iterator.next()
-        #expect(try shown().listeners.map { $0.waited?.count } == [1])
+        #expect(try shown().listeners.map { $0.waitTimes?.count } == [1])
     }
 
     @Test func theLastMessagesAreKeptAndTheOldestComesFirst() throws {
@@ -127,7 +127,7 @@ struct TracingTests {
             board[number].post(message)
             board.diagnostics = .trace(keeping: 2 + message)
         }
-        #expect(try shown().posters.map(\.posts) == [3])
+        #expect(try shown().posters.map(\.postCount) == [3])
         #expect(try shown().messages.map(\.text) == ["1", "2", "3"])
         withExtendedLifetime(token) {}
     }
@@ -198,7 +198,7 @@ struct TracingTests {
         state.set(1)
         state.update { $0 = 2 }
         #expect(try shown("trace.state").messages.map(\.text) == ["1", "2"])
-        #expect(try shown("trace.state").posts == 2)
+        #expect(try shown("trace.state").postCount == 2)
         withExtendedLifetime(token) {}
     }
 }

@@ -43,7 +43,7 @@ struct ErrorFormTests {
     #endif
 
     enum Mistake: String, CaseIterable, Codable {
-        case interceptorOfAPattern, interceptorOfAState, tracesOfLessThanNothing, shareThatIsNoNumber
+        case interceptorOfAPattern, interceptorOfAState, tracesOfLessThanNothing
 
         func make() {
             switch self {
@@ -51,7 +51,6 @@ struct ErrorFormTests {
                 _ = Intercepted(source: Switchboard()[matching: "shop.*"]).intercept { _ in .continue }
             case .interceptorOfAState: _ = Intercepted(source: StateChannel(0)).intercept { _ in .continue }
             case .tracesOfLessThanNothing: _ = Diagnostics.trace(keeping: -1)
-            case .shareThatIsNoNumber: _ = Histogram().percentile(.nan)
             }
         }
 
@@ -60,7 +59,6 @@ struct ErrorFormTests {
             case .interceptorOfAPattern: "the channels of a pattern cannot be intercepted"
             case .interceptorOfAState: "StateChannel<Int> cannot be intercepted"
             case .tracesOfLessThanNothing: "Diagnostics.trace(keeping: -1): the number must not be negative"
-            case .shareThatIsNoNumber: "Histogram.percentile(nan): the share must be a number from 0 to 1"
             }
         }
     }
@@ -90,7 +88,7 @@ struct ErrorFormTests {
         #expect(ChannelError.Code.typeMismatch != .invalidName)
     }
 
-    @Test func reportsCanBeMade() {
+    @Test func aReportIsOneLine() {
         let site = RegistrationSite(fileID: "App/Till.swift", line: 7)
         let failure = DeliveryFailure(error: Trouble(text: "no"), ownerType: "Till", registrationSite: site)
         #expect("\(failure)".hasPrefix("Till registered at App/Till.swift:7: "))

@@ -13,7 +13,7 @@ struct Doubled<Source: Listenable<Int>>: Listenable {
     let source: Source
 
     func register(_ listener: consuming Listener<Int>, isolation: isolated (any Actor)?) -> ListenerToken {
-        source.register(listener.adapted { (number: Int) in number * 2 }, isolation: isolation)
+        source.register(listener.map { (number: Int) in number * 2 }, isolation: isolation)
     }
 }
 

@@ -38,8 +38,8 @@ struct StateChannelFormTests {
 
     @Test func valuesAreMessages() async {
         var sales: StateChannel<Int>? = StateChannel(1)
-        let newest = [sales!.values(), sales!.messages(), sales!.values(buffering: .newest(1), priority: .high)]
-        let all = sales!.values(buffering: .unbounded)
+        let newest = [sales!.messages(), sales!.messages(), sales!.messages(buffering: .newest(1), priority: .high)]
+        let all = sales!.messages(buffering: .unbounded)
         for value in 2...4 { sales!.set(value) }
         sales = nil
         for values in newest { #expect(await values.reduce(into: [Int]()) { $0.append($1) } == [4]) }

@@ -96,7 +96,7 @@ struct LaneMemoryTests {
         await requireNoGrowth(beyond: threadsKeep) {
             for number in 0..<2_000 {
                 var messages = channel.messages().makeAsyncIterator()
-                var values = state.values().makeAsyncIterator()
+                var values = state.messages().makeAsyncIterator()
                 for _ in 0..<10 {
                     channel.post([number])
                     state.set([number])

@@ -27,7 +27,7 @@ struct StateScheduleTests {
         await onSchedules { schedule in
             var state: StateChannel<Int>? = StateChannel(0) { _ in }
             let isUnbounded = schedule.chance(2)
-            let values = state!.values(buffering: isUnbounded ? .unbounded : .newest(1))
+            let values = state!.messages(buffering: isUnbounded ? .unbounded : .newest(1))
             let heard = Recorder<Int>()
             let reading = Task { for await value in values { heard.record(value) } }
             await change(state!, times: 6, schedule)

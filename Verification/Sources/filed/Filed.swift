@@ -117,7 +117,7 @@ enum Filed {
 
     private static func hear(_ file: String, _ name: String, pause: Int) async throws {
         let transport = try await transport(file)
-        let subscription = TransportSubscription(to: "proof.>", durableName: name, start: .stored)
+        let subscription = TransportSubscription(to: "proof.>", durableName: name, start: .beginning)
         try await transport.subscribe(subscription) { message in
             if pause > 0 { Thread.sleep(forTimeInterval: Double(pause) / 1_000) }
             say("heard \(String(decoding: message.message.body, as: UTF8.self))")
@@ -138,7 +138,7 @@ enum Filed {
         let counts = Mutex(Counts(next: Dictionary(uniqueKeysWithValues: writers.map { ($0, 0) })))
         let (done, finish) = AsyncStream.makeStream(of: Void.self)
         let start = Mutex<ContinuousClock.Instant?>(nil)
-        let subscription = TransportSubscription(to: "proof.>", durableName: name, start: .stored)
+        let subscription = TransportSubscription(to: "proof.>", durableName: name, start: .beginning)
         try await transport.subscribe(subscription) { message in
             start.withLock { $0 = $0 ?? .now }
             let words = String(decoding: message.message.body, as: UTF8.self).split(separator: " ")

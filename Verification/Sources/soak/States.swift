@@ -23,8 +23,8 @@ struct States {
         let desk = Desk()
         let stable = listeners(state!, desk)
         let readers = [
-            Reader(state!.values(buffering: .unbounded), "state, sequence, unbounded", 1),
-            Reader(state!.values(), "state, sequence, newest(1)", 1),
+            Reader(state!.messages(buffering: .unbounded), "state, sequence, unbounded", 1),
+            Reader(state!.messages(), "state, sequence, newest(1)", 1),
         ]
         let reading = Task {
             await withTaskGroup { group in for reader in readers { group.addTask { await reader.readAll() } } }

@@ -13,7 +13,7 @@ struct Registration {
         /// On the poster's thread if it has the isolation of the owner, an actor; otherwise on that actor.
         case owner
         case queue(DispatchQueue)
-        case async(AsyncListenerCall, AsyncIsolation, Overlapping)
+        case async(AsyncListenerCall, AsyncIsolation, OverlappingPolicy)
         /// Read by a sequence, which this number recognises.
         case sequence(Int)
         /// Before the listeners, on the poster's thread.

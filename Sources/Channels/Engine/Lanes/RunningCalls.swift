@@ -3,16 +3,16 @@
 /// Guarded by the lane's lock, but for the constants. What is returned is done without it: cancelling a task and
 /// resuming a continuation run the code of others.
 final class RunningCalls: @unchecked Sendable {  // guards: see above
-    let overlapping: Overlapping
+    let overlapping: OverlappingPolicy
     @safe @exclusivity(unchecked) private var count = 0
-    /// The task of the one call under ``Overlapping/replace``; nil before it is known.
+    /// The task of the one call under ``OverlappingPolicy/replace``; nil before it is known.
     @safe @exclusivity(unchecked) private var task: Task<Void, Never>?
     /// Whether that call is to make way for another.
     @safe @exclusivity(unchecked) private(set) var isReplaced = false
     /// Those who wait until fewer calls run, by how many may at most.
     @safe @exclusivity(unchecked) private var waiters = Waiters<Int>()
 
-    init(_ overlapping: Overlapping) { self.overlapping = overlapping }
+    init(_ overlapping: OverlappingPolicy) { self.overlapping = overlapping }
 
     /// A message has been taken for a call.
     func begin() {

@@ -83,7 +83,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// Messages that wait in the listener's mailbox.
     public final var waitingCount: Int { entry.accounts?.waiting ?? 0 }
 
-    /// Messages dropped because the listener's buffer was full, or by its ``Overlapping`` policy.
+    /// Messages dropped because the listener's buffer was full, or by its ``OverlappingPolicy`` policy.
     public final var droppedCount: Int { entry.accounts?.dropped ?? 0 }
 
     /// Messages that waited when the listener was cancelled or its owner deallocated.

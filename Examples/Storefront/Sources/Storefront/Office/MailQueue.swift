@@ -43,7 +43,7 @@ final class MailQueue: Service {
             "mail",
             switchboard: board,
             transport: try Bridges.overFile(store.directory),
-            routes: [.incoming(.receipt, durable: true).replaying(from: .stored)]
+            routes: [.incoming(.receipt, durable: true).replaying(from: .beginning)]
         )
         board[.receipt].listen(self) { me, receipt in try await me.deliver(receipt) }
     }

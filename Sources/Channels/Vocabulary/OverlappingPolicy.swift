@@ -3,7 +3,7 @@
 /// ```swift
 /// typed.listen(self, overlapping: .replace) { me, text in await me.search(text) }
 /// ```
-public struct Overlapping: Equatable, Sendable, CustomStringConvertible {
+public struct OverlappingPolicy: Equatable, Sendable, CustomStringConvertible {
     package enum Kind: Sendable { case queue, replace, ignore, concurrent }
 
     package let kind: Kind
@@ -11,23 +11,23 @@ public struct Overlapping: Equatable, Sendable, CustomStringConvertible {
     package let calls: Int
 
     /// Queues it: one call at a time, in the order posted.
-    public static let queue = Overlapping(kind: .queue, calls: 1)
+    public static let queue = OverlappingPolicy(kind: .queue, calls: 1)
 
     /// Cancels the running call and handles the newest message once that call has returned. Older queued
     /// messages are dropped and counted; a buffering policy has no effect. `postAndWait` reports a replaced
     /// call as dropped, even if it completes. An error that it throws raises no fault.
-    public static let replace = Overlapping(kind: .replace, calls: 1)
+    public static let replace = OverlappingPolicy(kind: .replace, calls: 1)
 
     /// Drops and counts it; a buffering policy has no effect. Traps on a state, whose last delivered value
     /// might not be the one stored.
-    public static let ignore = Overlapping(kind: .ignore, calls: 1)
+    public static let ignore = OverlappingPolicy(kind: .ignore, calls: 1)
 
     /// Handles up to `count` messages at a time and queues the rest. Calls start in the order posted; on an
     /// actor they also begin in that order, without isolation they may overtake each other.
     /// - Precondition: `count` is positive.
-    public static func concurrent(_ count: Int) -> Overlapping {
-        require(count > 0, "Overlapping.concurrent(\(count)): the count must be positive")
-        return Overlapping(kind: .concurrent, calls: count)
+    public static func concurrent(_ count: Int) -> OverlappingPolicy {
+        require(count > 0, "OverlappingPolicy.concurrent(\(count)): the count must be positive")
+        return OverlappingPolicy(kind: .concurrent, calls: count)
     }
 
     /// The policy as it is written in code: `concurrent(4)`.
