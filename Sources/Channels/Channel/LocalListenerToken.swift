@@ -20,9 +20,4 @@ public final class LocalListenerToken {
 
     /// Whether the listener is paused.
     public var isPaused: Bool { entry.isPaused }
-
-    /// Keeps the token in an array or another collection. The listeners end together when it is released.
-    public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) {
-        tokens.append(self)
-    }
 }

@@ -1,7 +1,7 @@
 internal import Dispatch
 
 /// One lane: the deliveries to one actor or one dispatch queue.
-public struct LaneSnapshot: Sendable, CustomStringConvertible {
+public struct LaneSnapshot: Sendable {
     /// The type of the actor or the label of the queue: `MainActor`, `Kitchen`, `com.example.printer`.
     public let name: String
     /// The messages of all channels that wait in it, without up to 256 that its drain has already taken.
@@ -10,7 +10,7 @@ public struct LaneSnapshot: Sendable, CustomStringConvertible {
     public internal(set) var longestWait: Duration?
 
     /// One line: name, depth, longest wait.
-    public var description: String {
+    var line: String {
         "lane \(name), \(waitingCount) waiting\(longestWait.map { ", at most for \($0)" } ?? "")"
     }
 }

@@ -88,14 +88,14 @@ extension SwitchboardSnapshot: CustomStringConvertible {
             if let posts = channel.postCount { lines += ", \(counted(posts, "post"))" }
             if let unreceived = channel.unreceivedCount, unreceived > 0 { lines += ", \(unreceived) unreceived" }
             if let gone = channel.deallocatedOwnerCount, gone > 0 { lines += ", \(counted(gone, "owner")) deallocated" }
-            for poster in channel.posters { lines += "\n  \(poster)" }
+            for poster in channel.posters { lines += "\n  \(poster.line)" }
             for listener in channel.listeners {
                 lines += "\n  \(listener)"
                 // The listener of a pattern is in each channel that matches, and counts once.
                 if listener.delivery != .pattern { count += 1 }
             }
         }
-        for lane in lanes where lane.waitingCount > 0 || lane.longestWait != nil { lines += "\n\(lane)" }
+        for lane in lanes where lane.waitingCount > 0 || lane.longestWait != nil { lines += "\n\(lane.line)" }
         let total = counted(channels.count + watched.count, "channel") + ", " + counted(protocols.count, "protocol")
         return "\(total), \(counted(patterns.count, "pattern")), \(counted(count, "listener"))" + lines
     }

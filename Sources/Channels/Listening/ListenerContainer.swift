@@ -7,9 +7,6 @@ public protocol ListenerContainer {
     // Underscored: the members below use it, nobody else can.
     var _listeners: _ListenerTable { get }
 
-    /// The name on the switchboard; of a protocol channel, that of the protocol. Nil if there is none.
-    var name: String? { get }
-
     /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later posts return
     /// 0, and listeners registered later are inactive.
     ///
@@ -20,7 +17,7 @@ public protocol ListenerContainer {
 
 extension ListenerContainer {
     /// The name on the switchboard; of a protocol channel, that of the protocol. Nil if there is none.
-    public var name: String? { _listeners.list?.name }
+    public var name: String? { _listeners.name }
 
     /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later posts return
     /// 0, and listeners registered later are inactive. Posts still deferred by ``Reentrancy/queued`` are discarded.
@@ -65,9 +62,16 @@ public struct _ListenerTable {
     let list: ListenerList?
     /// What the listeners receive.
     let content: ChannelContent
+    /// Also where there is no channel of the name.
+    let name: String?
 
-    init(_ list: ListenerList?, _ content: ChannelContent) {
+    init(_ list: ListenerList, _ content: ChannelContent) {
+        self.init(list, content, name: list.name)
+    }
+
+    init(_ list: ListenerList?, _ content: ChannelContent, name: String?) {
         self.list = list
         self.content = content
+        self.name = name
     }
 }

@@ -1,18 +1,13 @@
 /// The messages of a source with their senders, channel names and origins.
-///
-/// ```swift
-/// till.sold.posts.listen(self) { me, post in me.show(post.message, from: post.sender) }
-/// ```
-///
-/// Order, isolation, buffering, counts and a listener's place among the others are those of the source.
-public struct Posts<Source: Listenable>: Listenable {
+@frozen @usableFromInline
+struct Posts<Source: Listenable>: Listenable {
     @usableFromInline let source: Source
 
+    @inlinable
     init(_ source: Source) { self.source = source }
 
-    /// Registers a listener with the source.
     @inlinable
-    public func register(
+    func register(
         _ listener: consuming Listener<Posted<Source.Message>>,
         isolation: isolated (any Actor)?
     ) -> ListenerToken {
@@ -25,5 +20,12 @@ public struct Posts<Source: Listenable>: Listenable {
 
 extension Listenable {
     /// The messages with their senders, channel names and origins.
-    public var posts: Posts<Self> { Posts(self) }
+    ///
+    /// ```swift
+    /// till.sold.posts.listen(self) { me, post in me.show(post.message, from: post.sender) }
+    /// ```
+    ///
+    /// Order, isolation, buffering, counts and a listener's place among the others are those of the source.
+    @inlinable
+    public var posts: some Listenable<Posted<Message>> { Posts(self) }
 }

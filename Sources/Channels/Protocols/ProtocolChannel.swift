@@ -91,19 +91,6 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
 
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Observer.self)) }
 
-    /// Removes every observer.
-    /// - Complexity: O(*n*) in the number of observers.
-    public func removeAllListeners() {
-        list.removeAllListeners()
-        forgetTheGone(beyond: 0)
-    }
-
-    /// Removes every observer for good: one added later is not called.
-    public func finish() {
-        list.close()
-        forgetTheGone(beyond: 0)
-    }
-
     /// Calls a method on every observer added when the call begins.
     ///
     /// The body does not throw, so that an error of one observer does not prevent the next call. Call a

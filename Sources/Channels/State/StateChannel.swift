@@ -184,7 +184,7 @@ extension StateChannel {
         }
         require(
             buffering.kind != .oldest,
-            "StateChannel<\(State.self)>: buffering \(buffering) would end with a value other than the one stored; "
+            "StateChannel<\(State.self)>: buffering \(buffering.text) would end with a value other than the one stored; "
                 + "use .newest or .unbounded"
         )
         listener.registration.buffering = buffering

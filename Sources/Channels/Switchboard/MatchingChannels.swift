@@ -1,22 +1,10 @@
-/// The channels of a switchboard whose name matches a pattern, or all of them, including those created later.
-///
-/// ```swift
-/// let log = board[matching: "shop.*"].listen { post in print(post.channelName ?? "", post.message) }
-/// ```
-///
-/// A listener takes its place by priority and registration among each channel's own listeners, and counts in
-/// the result of `post`. It receives posts made on the channel itself and values of named states, but neither
-/// requests nor protocol notifications. It has one token and at most one mailbox, and does not keep channels
-/// alive. Channels without a name, such as `board[Checkout.self]`, match no pattern; ``Switchboard/posts`` has
-/// their messages, too.
-public struct MatchingChannels: Listenable {
+/// The channels of a switchboard whose name matches a pattern, or all of them.
+struct MatchingChannels: Listenable {
     fileprivate let switchboard: Switchboard
     /// Nil for all channels.
     fileprivate let pattern: ChannelPattern?
 
-    /// Registers a listener on every channel that matches.
-    /// - Complexity: O(*n*) in the number of names of the switchboard.
-    public func register(
+    func register(
         _ listener: consuming Listener<Posted<any Sendable>>,
         isolation: isolated (any Actor)?
     ) -> ListenerToken {
@@ -27,7 +15,18 @@ public struct MatchingChannels: Listenable {
 
 extension Switchboard {
     /// Every channel whose name matches a pattern, including those created later.
-    public subscript(matching pattern: ChannelPattern) -> MatchingChannels {
+    ///
+    /// ```swift
+    /// let log = board[matching: "shop.*"].listen { post in print(post.channelName ?? "", post.message) }
+    /// ```
+    ///
+    /// A listener takes its place by priority and registration among each channel's own listeners, and counts in
+    /// the result of `post`. It receives posts made on the channel itself and values of named states, but neither
+    /// requests nor protocol notifications. It has one token and at most one mailbox, and does not keep channels
+    /// alive. Channels without a name, such as `board[Checkout.self]`, match no pattern: see ``posts``.
+    ///
+    /// - Complexity: Registering a listener is O(*n*) in the number of names of the switchboard.
+    public subscript(matching pattern: ChannelPattern) -> some Listenable<Posted<any Sendable>> {
         MatchingChannels(switchboard: self, pattern: pattern)
     }
 
@@ -37,7 +36,9 @@ extension Switchboard {
     /// ```swift
     /// let log = board.posts.listen { post in print(post.channelName ?? "", post.message) }
     /// ```
-    public var posts: MatchingChannels { MatchingChannels(switchboard: self, pattern: nil) }
+    ///
+    /// A listener behaves like that of a pattern which matches every channel: see ``subscript(matching:)``.
+    public var posts: some Listenable<Posted<any Sendable>> { MatchingChannels(switchboard: self, pattern: nil) }
 
     func register(
         _ listener: Registration,

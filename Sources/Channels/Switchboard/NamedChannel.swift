@@ -24,9 +24,6 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
     /// - Complexity: O(1).
     public var channel: Channel<Message> { switchboard.channel(key, reentrancy: nil) }
 
-    /// The name; nil for the channel of a type.
-    public var name: String? { key.name }
-
     /// Registers a listener on the channel, which is created if needed and kept while it has listeners.
     /// - Precondition: The name is not in use for another kind or type.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
@@ -36,7 +33,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
         return channel.register(listener, isolation: isolation)
     }
 
-    public var _listeners: _ListenerTable { _ListenerTable(switchboard.list(key), .messages(Message.self)) }
+    public var _listeners: _ListenerTable { _ListenerTable(switchboard.list(key), .messages(Message.self), name: key.name) }
 
     /// Finishes the channel, if there is one, as ``ListenerContainer/finish()`` says. A post or a listener that comes
     /// later makes another.

@@ -230,7 +230,7 @@ public final class Switchboard: Sendable {
             .reentrancyMismatch,
             .messages,
             list.displayName,
-            detail: .text("asked for with \(reentrancy), created with \(list.reentrancy)")
+            detail: .text("asked for with \(reentrancy.text), created with \(list.reentrancy.text)")
         )
     }
 

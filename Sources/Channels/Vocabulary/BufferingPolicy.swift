@@ -3,7 +3,7 @@
 ///
 /// Every drop is counted (``ListenerToken/droppedCount``). ``oldest(_:)`` also raises
 /// ``Fault/Code/bufferOverflow``, because the latest message is lost; ``newest(_:)`` raises no fault.
-public struct BufferingPolicy: Equatable, Sendable, CustomStringConvertible {
+public struct BufferingPolicy: Equatable, Sendable {
     package enum Kind: Sendable { case unbounded, oldest, newest }
 
     package let kind: Kind
@@ -27,7 +27,7 @@ public struct BufferingPolicy: Equatable, Sendable, CustomStringConvertible {
     }
 
     /// The policy as it is written in code: `newest(64)`.
-    public var description: String {
+    var text: String {
         switch kind {
         case .unbounded: "unbounded"
         case .oldest: "oldest(\(limit))"

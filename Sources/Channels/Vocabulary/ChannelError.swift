@@ -28,7 +28,7 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
     public let description: String
 
     /// Creates an error, for test doubles and for tests of error handling.
-    public init(code: Code, name: String? = nil, description: String) {
+    package init(code: Code, name: String? = nil, description: String) {
         self.init(code, name: name, description)
     }
 

@@ -50,7 +50,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     public var detail: String? {
         switch wording {
         case .text(let text): text
-        case .buffering(let policy): "buffering \(policy)"
+        case .buffering(let policy): "buffering \(policy.text)"
         }
     }
     private let wording: Wording

@@ -32,7 +32,7 @@ public struct ListenerSnapshot: Sendable {
     }
 
     /// Identifies the listener on its channel; increases with each registration.
-    public let number: UInt64
+    package let number: UInt64
     /// The type of the owner; nil if the token owns the listener.
     public let ownerType: String?
     /// Its priority.
@@ -60,7 +60,7 @@ public struct ListenerSnapshot: Sendable {
     /// The times that its calls took, if they are traced.
     public let callTimes: Histogram?
     /// The index of its lane in ``SwitchboardSnapshot/lanes``; nil for direct calls and unshared lanes.
-    public let laneIndex: Int?
+    package let laneIndex: Int?
 }
 
 extension ListenerSnapshot: CustomStringConvertible {

@@ -1,7 +1,7 @@
 /// A message that was posted, as text.
 public struct MessageSnapshot: Sendable {
     /// The number of the message on its channel, from 1, since counting began.
-    public let number: Int
+    package let number: Int
     /// How long ago it was posted.
     public let age: Duration
     /// The message as text, kept by ``Diagnostics/trace(keeping:redacting:)``.

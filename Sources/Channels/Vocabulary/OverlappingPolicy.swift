@@ -3,7 +3,7 @@
 /// ```swift
 /// typed.listen(self, overlapping: .replace) { me, text in await me.search(text) }
 /// ```
-public struct OverlappingPolicy: Equatable, Sendable, CustomStringConvertible {
+public struct OverlappingPolicy: Equatable, Sendable {
     package enum Kind: Sendable { case queue, replace, ignore, concurrent }
 
     package let kind: Kind
@@ -29,7 +29,4 @@ public struct OverlappingPolicy: Equatable, Sendable, CustomStringConvertible {
         require(count > 0, "OverlappingPolicy.concurrent(\(count)): the count must be positive")
         return OverlappingPolicy(kind: .concurrent, calls: count)
     }
-
-    /// The policy as it is written in code: `concurrent(4)`.
-    public var description: String { kind == .concurrent ? "concurrent(\(calls))" : "\(kind)" }
 }

@@ -8,9 +8,9 @@ public struct PosterSnapshot: Sendable {
     public let postCount: Int
 }
 
-extension PosterSnapshot: CustomStringConvertible {
+extension PosterSnapshot {
     /// One line: type, posts, place.
-    public var description: String {
+    var line: String {
         "from \(senderType ?? "no one named"), \(counted(postCount, "post"))\(site.map { ", \($0)" } ?? "")"
     }
 }

@@ -28,7 +28,7 @@ public struct Reentrancy: Equatable, Sendable {
     static let standard = nested(limit: 64)
 }
 
-extension Reentrancy: CustomStringConvertible {
+extension Reentrancy {
     /// The policy as it is written in code: `nested(limit: 64)`.
-    public var description: String { "\(isQueued ? "queued" : "nested")(limit: \(limit))" }
+    var text: String { "\(isQueued ? "queued" : "nested")(limit: \(limit))" }
 }

@@ -77,9 +77,7 @@ struct LocalChannelFormTests {
 
     @Test func tokensAndCounts() {
         let clicks = LocalChannel<Int>()
-        var tokens: [LocalListenerToken] = []
-        clicks.listen { _ in }.store(in: &tokens)
-        clicks.listen { _ in }.store(in: &tokens)
+        var tokens = [clicks.listen { _ in }, clicks.listen { _ in }]
         clicks.listen(cell) { _, _ in }
         let token = clicks.listen(cell) { me, click in me.heard.append("\(click)") }
         token.pause()
