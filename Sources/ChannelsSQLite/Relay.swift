@@ -60,7 +60,7 @@ public struct Relay: Sendable {
         onFailure: @escaping @Sendable (BridgeError) -> Void = { _ in }
     ) {
         let isName = (try? ChannelName<Never>(validating: deadLetters)) != nil
-        require(isName, "deadLetters is \(quoted(deadLetters)); it must be a channel name")
+        require(isName, "Relay.deadLetters is \(quoted(deadLetters)); write a channel name, such as \"dead\"")
         (self.source, self.target, self.pattern) = (source, target, pattern)
         (self.name, self.deadLetters) = (name, deadLetters)
         (self.backoff, self.onFailure) = (backoff, onFailure)

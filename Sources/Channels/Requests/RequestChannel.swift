@@ -63,7 +63,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Request) async throws -> Response
     ) -> ListenerToken {
         register(owner, ListenerOptions(priority, fileID, line)) { owner, request in
-            guard let owner else { fatalError("a responder was called without its owner") }
+            guard let owner else { fatalError("defect of swift-channels: a responder was called without its owner") }
             // The list hands back the object registered.
             return try await body(known(owner, as: Owner.self), request)
         }
@@ -79,7 +79,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         _ body: @escaping @Sendable (isolated Owner, Request) async throws -> Response
     ) -> ListenerToken {
         register(owner, ListenerOptions(priority, fileID, line)) { owner, request in
-            guard let owner else { fatalError("a responder was called without its owner") }
+            guard let owner else { fatalError("defect of swift-channels: a responder was called without its owner") }
             // The list hands back the object registered.
             return try await body(known(owner, as: Owner.self), request)
         }

@@ -24,7 +24,10 @@ public struct MatchingChannels: Listenable {
     /// Registers a listener on every channel that matches.
     /// - Complexity: O(*n*) in the number of names of the switchboard.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
-        require(!listener.registration.isInterceptor, "the channels of a pattern cannot be intercepted")
+        require(
+            !listener.registration.isInterceptor,
+            "the channels of the pattern \(quoted(pattern.text)) cannot be intercepted: write 'intercept' on each channel"
+        )
         return switchboard.register(listener.registration, matching: pattern)
     }
 }
@@ -49,7 +52,10 @@ public struct SwitchboardPosts: Listenable {
     /// Registers a listener on every channel.
     /// - Complexity: O(*n*) in the number of channels of the switchboard.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
-        require(!listener.registration.isInterceptor, "the posts of a switchboard cannot be intercepted")
+        require(
+            !listener.registration.isInterceptor,
+            "the posts of a switchboard cannot be intercepted: write 'intercept' on each channel"
+        )
         return switchboard.register(listener.registration, matching: nil)
     }
 }

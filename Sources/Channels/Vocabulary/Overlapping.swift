@@ -26,7 +26,7 @@ public struct Overlapping: Equatable, Sendable, CustomStringConvertible {
     /// actor they also begin in that order, without isolation they may overtake each other.
     /// - Precondition: `count` is positive.
     public static func concurrent(_ count: Int) -> Overlapping {
-        require(count > 0, "Overlapping.concurrent(\(count)): the count must be positive")
+        require(count > 0, "Overlapping.concurrent(\(count)): the count must be positive; write 1 or more")
         return Overlapping(kind: .concurrent, calls: count)
     }
 

@@ -77,7 +77,7 @@ public final class Bridge: Sendable {
         configuration: BridgeConfiguration = BridgeConfiguration(),
         onDeadLetter: DeadLetterHandler? = nil
     ) {
-        require(!name.isEmpty, "a bridge needs a name")
+        require(!name.isEmpty, "Bridge(\"\"): the name is empty; write the role of the process, such as \"kitchen\"")
         configuration.check()
         record = BridgeRecord(
             name: name,
