@@ -90,7 +90,11 @@ public struct Relay: Sendable {
     /// - Throws: `BridgeError/Code/unsupported` if a transport has no durable messages; `CancellationError`.
     public func run() async throws {
         guard source.capabilities.contains(.durable), target.capabilities.contains(.durable) else {
-            throw BridgeError(.unsupported, detail: "a relay needs two transports with durable messages")
+            throw BridgeError(
+                .unsupported,
+                detail:
+                    "a relay needs two transports with durable messages, not \(type(of: source)) and \(type(of: target))"
+            )
         }
         status.set(BridgeStatus(.connecting))
         account.lost.withLock { $0 = [] }

@@ -114,7 +114,11 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         if let error = recursionError { throw error }
         guard let responder = responders(most: 1).first else {
             list.noteUnheard()
-            throw ChannelError(.noResponder, name: list.name, "nobody responds on \(nameAndType)")
+            throw ChannelError(
+                .noResponder,
+                name: list.name,
+                "nobody responds on \(nameAndType), or every responder is paused"
+            )
         }
         return try await answer(of: responder, to: request, trace, timeout: timeout)
     }

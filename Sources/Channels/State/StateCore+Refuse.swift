@@ -48,7 +48,7 @@ extension StateCore {
     private static var mostSteps: Int { 100 }
 
     private func reportBacklog() {
-        let detail = "more than \(StateTurns.mostWaiting) values wait to be delivered"
+        let detail = "more than \(StateTurns.mostWaiting) values are to be delivered"
         list.faults.report(.stateBacklog, list: list, listener: nil, detail: .text(detail))
     }
 
