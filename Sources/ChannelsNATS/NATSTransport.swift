@@ -60,7 +60,8 @@ public final class NATSTransport: Transport {
         try phase.withLock { phase in
             switch phase {
             case .new, .closed: phase = .connecting(relay)
-            case .connecting, .connected: throw BridgeError(.alreadyRunning, "the transport is connected")
+            case .connecting, .connected:
+                throw BridgeError(.alreadyRunning, "the transport is connected: close it first")
             }
         }
         do {

@@ -96,7 +96,10 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         stores: (@Sendable () async throws -> [StoreStatus])? = nil,
         factory: (any MetricsFactory)? = nil
     ) {
-        require(interval > .zero, "ChannelMetrics: every \(interval); the interval must be positive")
+        require(
+            interval > .zero,
+            "ChannelMetrics: every \(interval); the interval must be positive: write .seconds(10)"
+        )
         self.switchboard = switchboard
         self.interval = interval
         self.stores = stores

@@ -56,8 +56,8 @@ public final class FaultLog: ChannelInstrument {
         every interval: Duration,
         now: @escaping @Sendable () -> ContinuousClock.Instant
     ) {
-        require(most > 0, "FaultLog: at most \(most) lines in an interval; there must be one at least")
-        require(interval > .zero, "FaultLog: every \(interval); the interval must be positive")
+        require(most > 0, "FaultLog: at most \(most) lines; the number must be positive: write 1 or more")
+        require(interval > .zero, "FaultLog: every \(interval); the interval must be positive: write .seconds(1)")
         self.logger = logger
         self.level = level
         self.most = most

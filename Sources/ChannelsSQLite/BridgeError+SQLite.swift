@@ -16,7 +16,7 @@ extension BridgeError {
             return
         }
         guard !(error is CancellationError) else {
-            self.init(.closed)
+            self.init(.closed, detail: "\(path): the task was cancelled")
             return
         }
         let (code, what): (Code, String) =

@@ -41,7 +41,7 @@ extension NamedChannel where Message: Encodable {
         try SQLiteSchema.prepare(db)
         let body: [UInt8]
         do { body = try codec.encode(message) } catch {
-            throw BridgeError(.unencodable, subject: name, underlyingError: error)
+            throw BridgeError(.unencodable, subject: name, detail: "as \(Message.self)", underlyingError: error)
         }
         let envelope = EventEnvelope(
             id: String(UInt128.random(in: .min ... .max), radix: 36),

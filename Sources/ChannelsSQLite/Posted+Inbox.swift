@@ -32,7 +32,8 @@ extension Posted {
             throw BridgeError(.unsupported, subject: channelName, detail: detail)
         }
         guard try db.tableExists("channels_unsettled"), try message.settle(in: db) else {
-            let detail = "the message is not, or no longer, this process's in this database"
+            let detail =
+                "message \(quoted(delivery?.id ?? "")) is settled, another process has it, or this is another database"
             throw BridgeError(.refused, subject: channelName, detail: detail)
         }
     }

@@ -60,7 +60,7 @@ public struct Relay: Sendable {
         onFailure: @escaping @Sendable (BridgeError) -> Void = { _ in }
     ) {
         let isName = (try? ChannelName<Never>(validating: deadLetters)) != nil
-        require(isName, "deadLetters is \(quoted(deadLetters)); it must be a channel name")
+        require(isName, "Relay.deadLetters is \(quoted(deadLetters)); write a channel name, such as \"dead\"")
         (self.source, self.target, self.pattern) = (source, target, pattern)
         (self.name, self.deadLetters) = (name, deadLetters)
         (self.backoff, self.onFailure) = (backoff, onFailure)
@@ -90,7 +90,11 @@ public struct Relay: Sendable {
     /// - Throws: `BridgeError/Code/unsupported` if a transport has no durable messages; `CancellationError`.
     public func run() async throws {
         guard source.capabilities.contains(.durable), target.capabilities.contains(.durable) else {
-            throw BridgeError(.unsupported, detail: "a relay needs two transports with durable messages")
+            throw BridgeError(
+                .unsupported,
+                detail:
+                    "a relay needs two transports with durable messages, not \(type(of: source)) and \(type(of: target))"
+            )
         }
         status.set(BridgeStatus(.connecting))
         account.lost.withLock { $0 = [] }

@@ -76,20 +76,26 @@ public struct SQLiteConfiguration: Hashable, Sendable {
 
     /// Traps if the path is empty, or a limit or a duration is not positive.
     func check() {
-        require(!path.isEmpty, "SQLiteConfiguration.path is empty; it must be the path of a file")
-        require(!path.utf8.contains(0), "SQLiteConfiguration.path contains a zero byte")
+        require(!path.isEmpty, "SQLiteConfiguration.path is \"\", not a path: write \"channels.sqlite\"")
+        require(
+            !path.utf8.contains(0),
+            "SQLiteConfiguration.path is \(quoted(path)), not a path: write it without a zero byte"
+        )
         let durations = [
             ("retention.age", retention.age), ("busyTimeout", busyTimeout),
         ]
         for (name, duration) in durations {
-            require(duration > .zero, "SQLiteConfiguration.\(name) is \(duration); it must be positive")
+            require(
+                duration > .zero,
+                "SQLiteConfiguration.\(name) is \(duration); it must be positive: write a time above .zero"
+            )
         }
         let limits = [
             ("retention.messages", retention.messages), ("retention.bytes", retention.bytes), ("bodyLimit", bodyLimit),
             ("unsettledLimit", unsettledLimit),
         ]
         for (name, limit) in limits {
-            require(limit > 0, "SQLiteConfiguration.\(name) is \(limit); it must be positive")
+            require(limit > 0, "SQLiteConfiguration.\(name) is \(limit); it must be positive: write 1 or more")
         }
     }
 }

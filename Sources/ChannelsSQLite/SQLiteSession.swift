@@ -369,7 +369,7 @@ final class SQLiteSession: Sendable {
             withExtendedLifetime(member.withLock { $0.take() }) {}
             closed.finish(.success(error))
         }
-        let late = BridgeError(.timedOut, detail: "\(file.path): the file was locked, or slow")
+        let late = BridgeError(.timedOut, detail: "\(file.path): the file was locked or slow, for \(timeout)")
         // In a task of its own: this one may be cancelled.
         let result = await Task { try await closed.value(within: timeout, clock: ContinuousClock(), else: late) }.result
         do { return try result.get() } catch { return BridgeError(error, path: file.path) }

@@ -71,7 +71,11 @@ public final class SQLiteTransport: Transport {
         try phase.withLock { phase in
             switch phase {
             case .new, .closed: phase = .connecting
-            case .connecting, .connected: throw BridgeError(.alreadyRunning, detail: "the transport is connected")
+            case .connecting, .connected:
+                throw BridgeError(
+                    .alreadyRunning,
+                    detail: "\(configuration.path): the transport is connected: close it first"
+                )
             }
         }
         let events = HandlerQueue(onEvent)
@@ -97,7 +101,11 @@ public final class SQLiteTransport: Transport {
         let error = await session.close(within: timeout)
         await events.close()
         if let error {
-            throw BridgeError(.closingTimedOut, detail: "messages were not stored in time", underlyingError: error)
+            throw BridgeError(
+                .closingTimedOut,
+                detail: "\(configuration.path): messages were not stored within \(timeout)",
+                underlyingError: error
+            )
         }
     }
 
@@ -105,15 +113,21 @@ public final class SQLiteTransport: Transport {
         try phase.withLock { phase in
             switch phase {
             case .connected(let session, _): return session
-            case .new, .connecting: throw BridgeError(.notConnected, subject: subject)
-            case .closed: throw BridgeError(.closed, subject: subject)
+            case .new, .connecting:
+                throw BridgeError(
+                    .notConnected,
+                    subject: subject,
+                    detail: "\(configuration.path): connect has not returned yet"
+                )
+            case .closed:
+                throw BridgeError(.closed, subject: subject, detail: "\(configuration.path): the transport was closed")
             }
         }
     }
 
     private func check(_ message: TransportMessage) throws {
         guard message.body.count <= configuration.bodyLimit else {
-            let detail = "\(message.body.count) bytes, at most \(configuration.bodyLimit) are allowed"
+            let detail = "\(message.body.count) bytes, the bodyLimit is \(configuration.bodyLimit)"
             throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
         }
     }
@@ -146,7 +160,14 @@ public final class SQLiteTransport: Transport {
             isNew.withLock { $0 = isInserted }
         } _: { error in
             let isDuplicate = error == nil && !isRepeated && !isNew.withLock { $0 }
-            onResult(isDuplicate ? BridgeError(.duplicateIdentifier, subject: message.subject) : error)
+            onResult(
+                isDuplicate
+                    ? BridgeError(
+                        .duplicateIdentifier,
+                        subject: message.subject,
+                        detail: message.headers[TransportHeaders.id]
+                    ) : error
+            )
         }
     }
 

@@ -25,7 +25,7 @@ extension Recorder {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async throws -> [Element] {
-        require(count > 0, "the number of elements to wait for must be positive, not \(count)")
+        require(count > 0, "Recorder.next(\(count), within: \(limit)): the count must be positive; write 1 or more")
         let outcome = await wait(for: .next(count), until: .now + limit.asLimit)
         if let elements = outcome.enough { return elements }
         try Task.checkCancellation()

@@ -10,11 +10,12 @@ public struct TestFailure: Error, Sendable {
         private enum Storage: String { case missingMessages, faults, listenersLeft }
         private let storage: Storage
 
-        /// Fewer messages arrived in time than the test expects.
+        /// Fewer messages arrived in time than the test expects. Read which arrived in
+        /// ``TestFailure/details``.
         public static let missingMessages = Code(storage: .missingMessages)
-        /// Faults were raised while the test ran.
+        /// Faults were raised while the test ran. Correct their cause.
         public static let faults = Code(storage: .faults)
-        /// Listeners were still registered when the test had ended.
+        /// Listeners were still registered when the test had ended. Cancel them, or release their owners.
         public static let listenersLeft = Code(storage: .listenersLeft)
 
         /// The name of the code: `missingMessages`.

@@ -44,20 +44,24 @@ struct MistakeTests {
 
         var message: String {
             switch self {
-            case .bridgeWithoutName: "a bridge needs a name"
-            case .listenerTimeoutOfZero: "BridgeConfiguration.listenerTimeout is 0.0 seconds; it must be positive"
-            case .requestTimeoutOfZero: "BridgeConfiguration.requestTimeout is 0.0 seconds; it must be positive"
-            case .negativeCloseTimeout: "BridgeConfiguration.closeTimeout is -1.0 seconds; it must not be negative"
-            case .negativeBackoff: "Backoff(first: -1.0 seconds, factor: 2, limit: 30.0 seconds) does not wait longer"
-            case .backoffMadeNegative: "limit: -1.0 seconds) does not wait longer each time"
-            case .startThatIsNoTime: "ReplayStart.time(secondsSince1970: nan) is no time"
-            case .groupWithoutName: "a group needs a name"
-            case .negativeRetries: "the number of retries must not be negative, and is -1"
-            case .retriesOfWhatIsNotDurable: "only a route that receives durable messages can retry them"
-            case .groupOfWhatIsSent: "the route receives no messages"
-            case .nameTakenAsItself: "shop.sold would be posted on itself: use 'incoming(_:durable:)', or another name"
-            case .lastMessagesOfNone: "the last 0 messages are none"
-            case .pipelineOfNothing: "nothing would ever be published"
+            case .bridgeWithoutName: #"Bridge(""): the name is empty; write the role"#
+            case .listenerTimeoutOfZero:
+                "BridgeConfiguration.listenerTimeout is 0.0 seconds; it must be positive: write"
+            case .requestTimeoutOfZero: "BridgeConfiguration.requestTimeout is 0.0 seconds; it must be positive: write"
+            case .negativeCloseTimeout:
+                "BridgeConfiguration.closeTimeout is -1.0 seconds; it must not be negative: write"
+            case .negativeBackoff: "Backoff(first: -1.0 seconds, factor: 2, limit: 30.0 seconds) is no back-off: write"
+            case .backoffMadeNegative: "limit: -1.0 seconds) is no back-off: write a factor"
+            case .startThatIsNoTime: "ReplayStart.time(secondsSince1970: nan) is no time; write seconds"
+            case .groupWithoutName: #"BridgeRoute.inGroup(""): the name is empty; write the role"#
+            case .negativeRetries: "retryingUndecodable(atMost: -1): the number must not be negative; write 0"
+            case .retriesOfWhatIsNotDurable:
+                "the route of 'shop.sold': only a route that receives durable messages can retry them; write"
+            case .groupOfWhatIsSent: "the route of 'shop.sold': the route receives no messages; write"
+            case .nameTakenAsItself:
+                "shop.sold would be posted on itself: write 'incoming(_:durable:)', or another name"
+            case .lastMessagesOfNone: "defect of swift-channels: the last 0 messages are none"
+            case .pipelineOfNothing: "defect of swift-channels: a pipeline of 1 messages, 1 bytes and a window of 0"
             }
         }
     }

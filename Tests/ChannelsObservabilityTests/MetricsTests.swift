@@ -215,7 +215,7 @@ struct MetricsTests {
             if kind == "metrics" { _ = ChannelMetrics(Switchboard(), every: .zero) } else { _ = FaultLog(every: .zero) }
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("every 0.0 seconds; the interval must be positive"), "\(text)")
+        #expect(text.contains("every 0.0 seconds; the interval must be positive: write"), "\(text)")
     }
 
     /// In a process of its own, which has one factory for good.

@@ -26,14 +26,14 @@ struct MistakeTests {
 
         var message: String {
             switch self {
-            case .noPath: "SQLiteConfiguration.path is empty"
-            case .pathWithZero: "SQLiteConfiguration.path contains a zero byte"
-            case .noBusyTimeout: "SQLiteConfiguration.busyTimeout is 0.0 seconds; it must be positive"
-            case .noAge: "SQLiteConfiguration.retention.age is 0.0 seconds; it must be positive"
-            case .noBody: "SQLiteConfiguration.bodyLimit is 0; it must be positive"
-            case .takesNothing: "SQLiteConfiguration.unsettledLimit is 0; it must be positive"
-            case .noMessages: "SQLiteConfiguration.retention.messages is 0; it must be positive"
-            case .negativeBytes: "SQLiteConfiguration.retention.bytes is -1; it must be positive"
+            case .noPath: #"SQLiteConfiguration.path is "", not a path: write"#
+            case .pathWithZero: #"SQLiteConfiguration.path is 'sales\0.sqlite', not a path: write"#
+            case .noBusyTimeout: "SQLiteConfiguration.busyTimeout is 0.0 seconds; it must be positive: write"
+            case .noAge: "SQLiteConfiguration.retention.age is 0.0 seconds; it must be positive: write"
+            case .noBody: "SQLiteConfiguration.bodyLimit is 0; it must be positive: write"
+            case .takesNothing: "SQLiteConfiguration.unsettledLimit is 0; it must be positive: write"
+            case .noMessages: "SQLiteConfiguration.retention.messages is 0; it must be positive: write"
+            case .negativeBytes: "SQLiteConfiguration.retention.bytes is -1; it must be positive: write"
             }
         }
     }

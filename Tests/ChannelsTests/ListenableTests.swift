@@ -69,7 +69,10 @@ struct ListenableTests {
             _ = Deaf(source: Channel()).messages()
         }
         let text = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(text.contains("Deaf.register(_:isolation:) did not hand on the listener of a sequence"), "\(text)")
+        #expect(
+            text.contains("Deaf.register(_:isolation:) did not hand on the listener of a sequence: write"),
+            "\(text)"
+        )
     }
 
     @Test func anInterceptorOfAWrapperThatAdaptsTrapsAndNamesBothTypes() async throws {
@@ -77,7 +80,7 @@ struct ListenableTests {
             _ = Texts(source: Channel<Int>()).intercept { _ in .stop }
         }
         let text = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(text.contains("an interceptor of String cannot be adapted to Int"), "\(text)")
+        #expect(text.contains("an interceptor of String cannot be adapted to Int: write"), "\(text)")
     }
     #endif
 

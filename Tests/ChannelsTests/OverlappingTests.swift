@@ -256,11 +256,6 @@ struct OverlappingTests {
         }
     }
     #endif
-
-    @Test func policiesAreDescribedAsTheyAreWritten() {
-        let policies = [OverlappingPolicy.queue, .replace, .ignore, .concurrent(4)]
-        #expect(policies.map(\.description) == ["queue", "replace", "ignore", "concurrent(4)"])
-    }
 }
 
 extension Gate {

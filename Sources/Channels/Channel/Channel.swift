@@ -55,6 +55,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable, Listen
         list.register(listener.registration)
     }
 
+    /// Used by ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Message.self)) }
 }
 

@@ -34,8 +34,10 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
 
     deinit { list.close() }
 
+    /// Used by ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Message.self)) }
 
+    /// Used by ``LocalListenable``.
     public func _register(_ listener: consuming _LocalListener<Message>) -> LocalListenerToken {
         LocalListenerToken(list.add(listener.listener.registration))
     }

@@ -93,7 +93,7 @@ extension Listenable {
 
 /// - Precondition: `count` is positive.
 @usableFromInline
-func requirePrefix(_ count: Int) { require(count > 0, "prefix(\(count)) would deliver nothing: at least 1") }
+func requirePrefix(_ count: Int) { require(count > 0, "prefix(\(count)): the count must be positive; write 1 or more") }
 
 extension Listener {
     @inlinable

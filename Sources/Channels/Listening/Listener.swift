@@ -157,7 +157,9 @@ final class AdaptedBody: Sendable {
         case .isolated, .owner, .queue, .sequence: break
         case .async: return nil
         case .interceptor, .responder, .forwarder:
-            fatalError("an interceptor of \(message) cannot be adapted to \(source)")
+            fatalError(
+                "an interceptor of \(message) cannot be adapted to \(source): write 'intercept' on the channel, before the adaptor"
+            )
         }
         body = ListenerBody(registration.call)
         isBare = registration.isBare

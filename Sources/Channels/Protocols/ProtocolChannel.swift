@@ -89,6 +89,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
         return !entry.hasEnded && entry.owner === object
     }
 
+    /// Used by ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Observer.self)) }
 
     /// Calls a method on every observer added when the call begins.
@@ -154,12 +155,14 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     private static func object(_ observer: Observer) -> AnyObject {
         require(
             Observer.self != (any Error).self,
-            "any Error cannot be observed: an error is kept in a box, which is not the object; declare a protocol of your own"
+            "ProtocolChannel<any Error> cannot be observed: an error is kept in a box, which is not the object; "
+                + "write a protocol of your own"
         )
         // `as AnyObject` boxes a value on Linux, so the type is asked.
         require(
             type(of: observer as Any) is AnyObject.Type,
-            "\(type(of: observer as Any)) cannot observe \(Observer.self): it is a value type, and observers are objects held weakly"
+            "\(type(of: observer as Any)) cannot observe \(Observer.self): it is a value type, and observers are held weakly; "
+                + "write a class or an actor"
         )
         return observer as AnyObject
     }

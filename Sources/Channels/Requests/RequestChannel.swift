@@ -40,6 +40,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
 
     deinit { list.close() }
 
+    /// Used by ``ListenerContainer``.
+    /// Used by ``ListenerContainer``.
+    /// Used by ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .requests(Request.self, Response.self)) }
 
     /// Registers a responder that belongs to an object.
@@ -56,7 +59,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Request) async throws -> Response
     ) -> ListenerToken {
         register(owner, ListenerOptions(priority, fileID, line)) { owner, request in
-            guard let owner else { fatalError("a responder was called without its owner") }
+            guard let owner else { fatalError("defect of swift-channels: a responder was called without its owner") }
             // The list hands back the object registered.
             return try await body(known(owner, as: Owner.self), request)
         }
@@ -72,7 +75,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         _ body: @escaping @Sendable (isolated Owner, Request) async throws -> Response
     ) -> ListenerToken {
         register(owner, ListenerOptions(priority, fileID, line)) { owner, request in
-            guard let owner else { fatalError("a responder was called without its owner") }
+            guard let owner else { fatalError("defect of swift-channels: a responder was called without its owner") }
             // The list hands back the object registered.
             return try await body(known(owner, as: Owner.self), request)
         }
@@ -107,7 +110,11 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         if let error = recursionError { throw error }
         guard let responder = responders(most: 1).first else {
             list.noteUnreceived()
-            throw ChannelError(.noResponder, name: list.name, "nobody responds on \(nameAndType)")
+            throw ChannelError(
+                .noResponder,
+                name: list.name,
+                "nobody responds on \(nameAndType), or every responder is paused"
+            )
         }
         return try await answer(of: responder, to: request, trace, timeout: timeout)
     }

@@ -153,6 +153,9 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         return try outcome.get()
     }
 
+    /// Used by ``ListenerContainer``.
+    /// Used by ``ListenerContainer``.
+    /// Used by ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .state(State.self)) }
 
     /// Ends every listener for good: queued values are delivered, sequences end, and listeners registered
@@ -174,18 +177,22 @@ extension StateChannel {
         startsWithNext: Bool
     ) -> ListenerToken {
         core.trapInsideUpdate("listen")
-        require(!listener.registration.isInterceptor, "StateChannel<\(State.self)> cannot be intercepted")
+        require(
+            !listener.registration.isInterceptor,
+            "StateChannel<\(State.self)> cannot be intercepted: write a check before its `set` or in its `update`"
+        )
         // A listener gets every value; a reader the newest.
         let buffering = listener.registration.buffering ?? (listener.registration.isSequence ? .newest(1) : .unbounded)
         if case .async(_, _, .ignore) = listener.registration.delivery {
             fatalError(
-                "StateChannel<\(State.self)>: overlapping .ignore would end with a value other than the one stored; use .replace"
+                "StateChannel<\(State.self)>: overlapping .ignore would end with a value other than the one stored; "
+                    + "write .replace"
             )
         }
         require(
             buffering.kind != .oldest,
             "StateChannel<\(State.self)>: buffering \(buffering.text) would end with a value other than the one stored; "
-                + "use .newest or .unbounded"
+                + "write .newest or .unbounded"
         )
         listener.registration.buffering = buffering
         let entry = list.makeEntry(listener.registration, isCounted: true)

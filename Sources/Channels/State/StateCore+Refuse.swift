@@ -48,7 +48,7 @@ extension StateCore {
     private static var mostSteps: Int { 100 }
 
     private func reportBacklog() {
-        let detail = "more than \(StateTurns.mostWaiting) values wait to be delivered"
+        let detail = "more than \(StateTurns.mostWaiting) values are to be delivered"
         list.faults.report(.stateBacklog, list: list, listener: nil, detail: .text(detail))
     }
 
@@ -65,7 +65,8 @@ extension StateCore {
     private func endInsideUpdate(_ use: String) -> Never {
         let type = list.layout.type
         fatalError(
-            "StateChannel<\(type)>.\(use) was used inside the body of `update` of the same channel, which holds its lock"
+            "StateChannel<\(type)>.\(use) was used inside the body of `update` of the same channel, which holds its lock; "
+                + "write to the parameter of the body, or use the channel after `update`"
         )
     }
 }

@@ -17,7 +17,9 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
 
     /// Creates a pattern from a literal. Traps if it is not a valid pattern.
     public init(stringLiteral text: String) {
-        do { self = try ChannelPattern(validating: text) } catch { fatalError("\(error)") }
+        do { self = try ChannelPattern(validating: text) } catch {
+            fatalError("\(error); 'ChannelPattern(validating:)' throws instead")
+        }
     }
 
     /// Returns whether a name matches. The name is not validated: an invalid one may match.

@@ -8,7 +8,11 @@ struct MatchingChannels: Listenable {
         _ listener: consuming Listener<Posted<any Sendable>>,
         isolation: isolated (any Actor)?
     ) -> ListenerToken {
-        require(!listener.registration.isInterceptor, "the channels of a pattern cannot be intercepted")
+        require(
+            !listener.registration.isInterceptor,
+            "\(pattern.map { "the channels of the pattern \(quoted($0.text))" } ?? "the posts of a switchboard") "
+                + "cannot be intercepted: write 'intercept' on each channel"
+        )
         return switchboard.register(listener.registration, matching: pattern)
     }
 }

@@ -28,7 +28,7 @@ struct NameKey: Hashable, Sendable {
             return
         }
         if let problem = Self.problem(of: text, isPattern: false) {
-            fatalError("\(quoted(text)) is not a valid channel name: \(problem)")
+            fatalError("\(quoted(text)) is not a valid channel name: \(problem); 'init(validating:)' throws instead")
         }
         self.init(text: text, hash: NameScanner.hash(text))
     }

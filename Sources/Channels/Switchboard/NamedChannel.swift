@@ -33,7 +33,10 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
         return channel.register(listener, isolation: isolation)
     }
 
-    public var _listeners: _ListenerTable { _ListenerTable(switchboard.list(key), .messages(Message.self), name: key.name) }
+    /// Used by ``ListenerContainer``.
+    public var _listeners: _ListenerTable {
+        _ListenerTable(switchboard.list(key), .messages(Message.self), name: key.name)
+    }
 
     /// Finishes the channel, if there is one, as ``ListenerContainer/finish()`` says. A post or a listener that comes
     /// later makes another.

@@ -300,7 +300,9 @@ public final class Switchboard: Sendable {
     }
 
     @inline(never)
-    private static func trap(_ error: any Error) -> Never { fatalError("\(error)") }
+    private static func trap(_ error: any Error) -> Never {
+        fatalError("\(error): write one kind and type for each name; the methods that take a String throw instead")
+    }
 
     @usableFromInline
     func post(_ message: MessageAddress, _ post: PostOptions, to key: NameKey, ofMessages type: any Any.Type) -> Int? {

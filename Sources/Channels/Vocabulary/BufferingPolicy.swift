@@ -15,14 +15,20 @@ public struct BufferingPolicy: Equatable, Sendable {
     /// Keeps at most `limit` messages, and drops a new one while the buffer is full.
     /// - Precondition: `limit` is positive.
     public static func oldest(_ limit: Int) -> BufferingPolicy {
-        require(limit > 0, "BufferingPolicy.oldest(\(limit)): the limit must be positive")
+        require(
+            limit > 0,
+            "BufferingPolicy.oldest(\(limit)): the limit must be positive; write 1 or more, or .unbounded"
+        )
         return BufferingPolicy(kind: .oldest, limit: limit)
     }
 
     /// Keeps at most `limit` messages, and drops the oldest one when another arrives.
     /// - Precondition: `limit` is positive.
     public static func newest(_ limit: Int) -> BufferingPolicy {
-        require(limit > 0, "BufferingPolicy.newest(\(limit)): the limit must be positive")
+        require(
+            limit > 0,
+            "BufferingPolicy.newest(\(limit)): the limit must be positive; write 1 or more, or .unbounded"
+        )
         return BufferingPolicy(kind: .newest, limit: limit)
     }
 

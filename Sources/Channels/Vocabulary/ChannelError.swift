@@ -5,15 +5,19 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         private enum Storage { case typeMismatch, invalidName, noResponder, timedOut, recursionLimit }
         private let storage: Storage
 
-        /// The name is in use for another type of message, or for another kind of channel.
+        /// The name is in use for another type of message, or for another kind of channel. Use its type, or
+        /// another name.
         public static let typeMismatch = Code(storage: .typeMismatch)
-        /// The text is not a valid name or pattern.
+        /// The text is not a valid name or pattern. Reject the text: the description says what is wrong.
         public static let invalidName = Code(storage: .invalidName)
-        /// No responder is registered, or all of them are paused.
+        /// No responder is registered, or all of them are paused. Register one, resume one, or try again
+        /// later.
         public static let noResponder = Code(storage: .noResponder)
-        /// Too many requests are nested: a responder asked another, which asked another, and so on.
+        /// Too many requests are nested: a responder asked another, which asked another, and so on. End the
+        /// cycle of responders.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// The request was not answered in time.
+        /// The request was not answered in time. The responder may still be at work: retry only what may be
+        /// done twice, or raise the timeout.
         public static let timedOut = Code(storage: .timedOut)
 
         /// The name of the code: `typeMismatch`.

@@ -46,7 +46,10 @@ public struct Diagnostics: Equatable, Sendable {
     ///   - messages: How many to keep of each channel, 4,096 at most.
     ///   - types: Types whose values are replaced by their type name, even inside a message.
     public static func trace(keeping messages: Int, redacting types: [any Any.Type] = []) -> Diagnostics {
-        require(messages >= 0, "Diagnostics.trace(keeping: \(messages)): the number must not be negative")
+        require(
+            messages >= 0,
+            "Diagnostics.trace(keeping: \(messages)): the number must not be negative; write 0 or more"
+        )
         let redacted = types.map { ObjectIdentifier($0) }
         return Diagnostics(isOn: true, isTracing: true, keeping: min(messages, 4_096), redacting: redacted)
     }

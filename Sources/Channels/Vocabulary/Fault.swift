@@ -8,21 +8,28 @@ public struct Fault: Sendable, CustomStringConvertible {
         }
         private let storage: Storage
 
-        /// A post or a change of a state was refused: too many of the channel were under way on the thread, too
-        /// many changes had led to it, or too little of the thread's stack was left.
+        /// A post or a change of a state was refused: too many of the channel were under way on the thread,
+        /// too many changes had led to it, or too little of the thread's stack was left. End the loop of
+        /// posts, or post from a task.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// Too many values of a state are pending: its listeners are slower than its setters.
+        /// Too many values of a state are pending: its listeners are slower than its setters. Set less often,
+        /// or let listeners take the newest value only.
         public static let stateBacklog = Code(storage: .stateBacklog)
         /// More than 1,048,576 messages are queued in one lane: its listeners are slower than the posters, or
-        /// posts form a loop. Raised again at each doubling.
+        /// posts form a loop. Raised again at each doubling. Give the listeners a ``BufferingPolicy``, or end
+        /// the loop.
         public static let laneBacklog = Code(storage: .laneBacklog)
-        /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full.
+        /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full. Raise the
+        /// limit, or drop older messages with ``BufferingPolicy/newest(_:)``.
         public static let bufferOverflow = Code(storage: .bufferOverflow)
-        /// A listener, interceptor or async listener threw.
+        /// A listener, interceptor or async listener threw. Handle the error in it: the message is not
+        /// delivered to it again.
         public static let listenerThrew = Code(storage: .listenerThrew)
-        /// A channel was requested with a ``Reentrancy`` other than its own, which it keeps.
+        /// A channel was requested with a ``Reentrancy`` other than its own, which it keeps. Write the same
+        /// one everywhere.
         public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
-        /// A bridge could not carry a message, or its broker failed; ``Fault/underlyingError`` says why.
+        /// A bridge could not carry a message, or its broker failed; ``Fault/underlyingError`` says why. Do what its
+        /// code says.
         public static let bridgeFailed = Code(storage: .bridgeFailed)
 
         /// The name of the code: `recursionLimit`.

@@ -19,7 +19,10 @@ public struct Histogram: Sendable {
     /// was counted.
     /// - Parameter share: From 0 to 1, as in `percentile(0.99)`. Values outside are clamped; NaN traps.
     public func percentile(_ share: Double) -> Duration? {
-        require(!share.isNaN, "Histogram.percentile(\(share)): the share must be a number from 0 to 1")
+        require(
+            !share.isNaN,
+            "Histogram.percentile(\(share)): the share must be a number from 0 to 1; write 0.5 for the median"
+        )
         let count = count
         guard count > 0 else { return nil }
         var rest = Int((Double(count) * min(max(share, 0), 1)).rounded(.up))

@@ -26,7 +26,7 @@ public struct OverlappingPolicy: Equatable, Sendable {
     /// actor they also begin in that order, without isolation they may overtake each other.
     /// - Precondition: `count` is positive.
     public static func concurrent(_ count: Int) -> OverlappingPolicy {
-        require(count > 0, "OverlappingPolicy.concurrent(\(count)): the count must be positive")
+        require(count > 0, "OverlappingPolicy.concurrent(\(count)): the count must be positive; write 1 or more")
         return OverlappingPolicy(kind: .concurrent, calls: count)
     }
 }

@@ -9,7 +9,7 @@ public struct Reentrancy: Equatable, Sendable {
     /// - Parameter limit: The maximum depth of posts of the channel on one thread; positive. A deeper post is
     ///   not delivered, returns 0 and raises ``Fault/Code/recursionLimit``.
     public static func nested(limit: Int) -> Reentrancy {
-        require(limit > 0, "Reentrancy.nested(limit: \(limit)): the limit must be positive")
+        require(limit > 0, "Reentrancy.nested(limit: \(limit)): the limit must be positive; write 1 or more")
         return Reentrancy(isQueued: false, limit: limit)
     }
 
@@ -18,7 +18,7 @@ public struct Reentrancy: Equatable, Sendable {
     /// - Parameter limit: The maximum length of a chain of posts; positive. A longer one is not delivered,
     ///   returns 0 and raises ``Fault/Code/recursionLimit``.
     public static func queued(limit: Int) -> Reentrancy {
-        require(limit > 0, "Reentrancy.queued(limit: \(limit)): the limit must be positive")
+        require(limit > 0, "Reentrancy.queued(limit: \(limit)): the limit must be positive; write 1 or more")
         return Reentrancy(isQueued: true, limit: limit)
     }
 

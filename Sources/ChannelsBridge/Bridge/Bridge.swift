@@ -77,7 +77,7 @@ public final class Bridge: Sendable {
         configuration: BridgeConfiguration = BridgeConfiguration(),
         onDeadLetter: DeadLetterHandler? = nil
     ) {
-        require(!name.isEmpty, "a bridge needs a name")
+        require(!name.isEmpty, "Bridge(\"\"): the name is empty; write the role of the process, such as \"kitchen\"")
         configuration.check()
         record = BridgeRecord(
             name: name,
@@ -177,7 +177,7 @@ public final class Bridge: Sendable {
             return (life.isRunning, life.hasRun, life.context, life.workers)
         }
         guard !isRunning else {
-            throw BridgeError(.alreadyRunning, detail: "the bridge \(quoted(context.name)) is running")
+            throw BridgeError(.alreadyRunning, detail: "the bridge \(quoted(context.name)) is running: stop it first")
         }
         guard hasRun else { return (context, workers) }
         // None of them is running any more; their statistics are kept.
@@ -193,7 +193,8 @@ public final class Bridge: Sendable {
 
     private func start(_ context: BridgeContext, _ workers: [any RouteWorker]) async throws {
         for worker in workers where !context.transport.capabilities.isSuperset(of: worker.needs) {
-            let detail = "\(type(of: context.transport)) lacks a capability that a route of the bridge needs"
+            let detail =
+                "\(type(of: context.transport)) cannot carry \(worker.needs.subtracting(context.transport.capabilities).asWritten), which a route needs"
             throw BridgeError(.unsupported, detail: detail)
         }
         status.set(BridgeStatus(.connecting))

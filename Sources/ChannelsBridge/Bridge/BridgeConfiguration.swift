@@ -106,14 +106,20 @@ public struct BridgeConfiguration: Sendable {
         let names = [("subjectPrefix", subjectPrefix.isEmpty ? nil : subjectPrefix), ("deadLetters", deadLetters)]
         for case (let property, let name?) in names {
             let isName = (try? ChannelName<Never>(validating: name)) != nil
-            require(isName, "BridgeConfiguration.\(property) is \(quoted(name)); it must be a channel name")
+            require(
+                isName,
+                "BridgeConfiguration.\(property) is \(quoted(name)); write a channel name, such as \"shop\""
+            )
         }
         for case (let name, let time?) in [("listenerTimeout", listenerTimeout), ("requestTimeout", requestTimeout)] {
-            require(time > .zero, "BridgeConfiguration.\(name) is \(time); it must be positive")
+            require(
+                time > .zero,
+                "BridgeConfiguration.\(name) is \(time); it must be positive: write a time above .zero"
+            )
         }
         require(
             closeTimeout >= .zero,
-            "BridgeConfiguration.closeTimeout is \(closeTimeout); it must not be negative"
+            "BridgeConfiguration.closeTimeout is \(closeTimeout); it must not be negative: write .zero or more"
         )
         backoff.check()
         let limits = [
@@ -122,7 +128,7 @@ public struct BridgeConfiguration: Sendable {
             ("concurrentRequestLimit", concurrentRequestLimit),
         ]
         for (name, limit) in limits {
-            require(limit > 0, "BridgeConfiguration.\(name) is \(limit); it must be positive")
+            require(limit > 0, "BridgeConfiguration.\(name) is \(limit); it must be positive: write 1 or more")
         }
     }
 }

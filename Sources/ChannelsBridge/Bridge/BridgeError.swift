@@ -13,66 +13,90 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         }
         private let storage: Storage
 
-        /// There is no connection to the broker.
+        /// There is no connection to the broker. Try again once it is back; durable messages are kept and
+        /// sent by the bridge.
         public static let notConnected = Code(storage: .notConnected)
-        /// The bridge or transport was closed.
+        /// The bridge or transport was closed. Run the bridge, or connect the transport, again.
         public static let closed = Code(storage: .closed)
-        /// The bridge is running: it runs once at a time.
+        /// The bridge is running: it runs once at a time. End that run first, or create another one.
         public static let alreadyRunning = Code(storage: .alreadyRunning)
-        /// The broker rejected the credentials.
+        /// The broker rejected the credentials. Correct them, and run the bridge again.
         public static let authenticationFailed = Code(storage: .authenticationFailed)
-        /// The broker's certificate is not trusted, or the broker does not trust the client's.
+        /// The broker's certificate is not trusted, or the broker does not trust the client's. Correct the
+        /// settings of TLS, and run the bridge again.
         public static let certificateRejected = Code(storage: .certificateRejected)
-        /// The broker does not permit this subject.
+        /// The broker does not permit this subject. Have it permitted at the broker.
         public static let permissionDenied = Code(storage: .permissionDenied)
-        /// A buffer is full; the message was not accepted.
+        /// A buffer is full; the message was not accepted. Post more slowly, or raise the limit named.
         public static let bufferFull = Code(storage: .bufferFull)
-        /// The message is larger than the broker allows.
+        /// The message is larger than the broker allows. Send less, or raise the limit of the broker.
         public static let payloadTooLarge = Code(storage: .payloadTooLarge)
         /// The broker did not acknowledge a durable message in time. It may or may not have stored it.
+        /// A bridge repeats it; on a transport, publish it again with its identifier.
         public static let notAcknowledged = Code(storage: .notAcknowledged)
         /// The broker already has another message with the identifier of a durable message published for the
-        /// first time, and did not store the new one.
+        /// first time, and did not store the new one. Publish it with another identifier.
         public static let duplicateIdentifier = Code(storage: .duplicateIdentifier)
-        /// The broker refused a message, and would refuse it again.
+        /// The broker refused a message, and would refuse it again. Do not repeat it: correct it, as
+        /// ``BridgeError/detail`` says.
         public static let refused = Code(storage: .refused)
-        /// The broker has lost the states that it had stored.
+        /// The broker has lost the states that it had stored. The bridge stores its own again: compare them
+        /// with their source.
         public static let lastValuesLost = Code(storage: .lastValuesLost)
-        /// The broker has lost durable messages that were not settled.
+        /// The broker has lost durable messages that were not settled. Send them again from their source.
         public static let messagesLost = Code(storage: .messagesLost)
-        /// No reply arrived in time. `RequestChannel.ask` throws a `ChannelError` instead.
+        /// No reply arrived in time. `RequestChannel.ask` throws a `ChannelError` instead. Retry only what
+        /// may be done twice.
         public static let timedOut = Code(storage: .timedOut)
-        /// No responder answers a request.
+        /// No responder answers a request. Start a process that answers, or try again later.
         public static let noResponder = Code(storage: .noResponder)
-        /// The responder in the other process threw; ``BridgeError/detail`` describes its error.
+        /// The responder in the other process threw; ``BridgeError/detail`` describes its error. Correct it
+        /// there.
         public static let remoteFailure = Code(storage: .remoteFailure)
-        /// A text is not a valid subject or pattern.
+        /// A text is not a valid subject or pattern. Correct it: ``BridgeError/detail`` or
+        /// ``BridgeError/underlyingError`` says what is wrong.
         public static let invalidName = Code(storage: .invalidName)
-        /// A header is not valid.
+        /// A header is not valid. Remove control characters, spaces at the ends, and what is not ASCII from
+        /// its name.
         public static let invalidHeader = Code(storage: .invalidHeader)
-        /// A message is declared as a CloudEvent, but is not a valid event of CloudEvents 1.0.
+        /// A message is declared as a CloudEvent, but is not a valid event of CloudEvents 1.0. Correct its
+        /// sender.
         public static let invalidEnvelope = Code(storage: .invalidEnvelope)
-        /// A message could not be encoded.
+        /// A message could not be encoded. Correct its type, or give the route another codec.
         public static let unencodable = Code(storage: .unencodable)
-        /// A message could not be decoded as the type of its channel.
+        /// A message could not be decoded as the type of its channel. Deploy the reader's new version first,
+        /// and put the dead letter back.
         public static let undecodable = Code(storage: .undecodable)
-        /// A message declares another type than its channel has.
+        /// A message declares another type than its channel has. Give both sides one `type:`.
         public static let unknownType = Code(storage: .unknownType)
-        /// The listeners of a durable message failed as often as the configuration allows, or the broker delivered it
-        /// more often than ``BridgeConfiguration/deliveryLimit``.
+        /// The listeners of a durable message failed as often as the configuration allows, or the broker
+        /// delivered it more often than ``BridgeConfiguration/deliveryLimit``. Correct the listener, and put
+        /// the dead letter back.
         public static let tooManyFailures = Code(storage: .tooManyFailures)
-        /// The transport does not support this.
+        /// The transport does not support this. Use another transport, or other routes;
+        /// ``BridgeError/detail`` says what is missing.
         public static let unsupported = Code(storage: .unsupported)
-        /// Closing took longer than its timeout. Queued messages may be lost.
+        /// Closing took longer than its timeout. Queued messages may be lost. Raise the timeout.
         public static let closingTimedOut = Code(storage: .closingTimedOut)
-        /// The broker stores messages with other settings than the code declares, and keeps its own.
+        /// The broker stores messages with other settings than the code declares, and keeps its own. Change
+        /// one of them: ``BridgeError/detail`` names both.
         public static let settingsDiffer = Code(storage: .settingsDiffer)
         /// The broker or its client library failed in another way; ``BridgeError/underlyingError`` and
-        /// ``BridgeError/detail`` say how.
+        /// ``BridgeError/detail`` say how: correct what they name.
         public static let transportFailure = Code(storage: .transportFailure)
 
         /// The name of the code: `notConnected`.
         public var description: String { storage.rawValue }
+
+        /// What to say of an error without details.
+        fileprivate var advice: String? {
+            switch storage {
+            case .notConnected: "there is no connection: try again later"
+            case .closed: "the bridge or transport was closed: run or connect it again"
+            case .noResponder: "no process answers: start one"
+            default: nil
+            }
+        }
     }
 
     /// What went wrong.
@@ -98,6 +122,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         if let subject { line += " on \(quoted(subject))" }
         // Both can have text of other processes in them: the keys of their JSON, what their broker says.
         if let detail { line += ", \(onOneLine(detail))" }
+        if let advice = code.advice, detail == nil, underlyingError == nil { line += ", \(advice)" }
         if let underlyingError { line += ": \(onOneLine("\(underlyingError)"))" }
         return line
     }

@@ -27,7 +27,10 @@ extension BridgeRoute {
     ///
     /// - Precondition: The route receives messages, and the name is not empty.
     public func inGroup(_ name: String) -> BridgeRoute {
-        require(!name.isEmpty, "a group needs a name")
+        require(
+            !name.isEmpty,
+            "BridgeRoute.inGroup(\"\"): the name is empty; write the role of its processes, such as \"kitchen\""
+        )
         return incoming { $0.group = ExactText(name) }
     }
 
@@ -51,18 +54,33 @@ extension BridgeRoute {
     ///
     /// - Precondition: The route receives durable messages, and the number is not negative.
     public func retryingUndecodable(atMost retries: Int) -> BridgeRoute {
-        require(retries >= 0, "the number of retries must not be negative, and is \(retries)")
+        require(
+            retries >= 0,
+            "BridgeRoute.retryingUndecodable(atMost: \(retries)): the number must not be negative; write 0 or more"
+        )
         return durable("retry them") { $0.undecodableRetries = retries }
+    }
+
+    /// What the route is called in the text of a trap.
+    private var names: String {
+        let patterns = parts.compactMap { $0.pattern?.text }
+        return patterns.isEmpty ? "a route" : "the route of \(patterns.map { quoted($0) }.joined(separator: " and "))"
     }
 
     private func durable(_ purpose: String, _ change: (inout Options) -> Void) -> BridgeRoute {
         let isDurable = parts.contains { $0.kind == .incoming && $0.isDurable }
-        require(isDurable, "only a route that receives durable messages can \(purpose)")
+        require(
+            isDurable,
+            "\(names): only a route that receives durable messages can \(purpose); write 'durable: true' in an incoming one"
+        )
         return incoming(change)
     }
 
     private func incoming(_ change: (inout Options) -> Void) -> BridgeRoute {
-        require(parts.contains { $0.kind == .incoming }, "the route receives no messages")
+        require(
+            parts.contains { $0.kind == .incoming },
+            "\(names): the route receives no messages; write it after 'incoming' or 'both'"
+        )
         return changing { part in if part.kind == .incoming { change(&part.options) } }
     }
 }

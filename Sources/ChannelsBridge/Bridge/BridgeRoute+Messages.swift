@@ -82,7 +82,10 @@ extension BridgeRoute {
         durable: Bool = false,
         type: String? = nil
     ) -> BridgeRoute {
-        require(name != local, "\(name) would be posted on itself: use 'incoming(_:durable:)', or another name")
+        require(
+            name != local,
+            "\(name) would be posted on itself: write 'incoming(_:durable:)', or another name after 'as:'"
+        )
         return incoming(pattern(name), Message.self, durable, type, postedOn: local)
     }
 

@@ -63,7 +63,8 @@ struct InMemoryBrokerState {
     mutating func connect(_ connection: InMemoryConnection, _ events: HandlerQueue<TransportEvent>) throws {
         switch connection.phase {
         case .new, .closed: connection.phase = .connected
-        case .connected, .broken: throw BridgeError(.alreadyRunning, detail: "the transport is connected")
+        case .connected, .broken:
+            throw BridgeError(.alreadyRunning, detail: "the transport is connected: close it first")
         }
         connection.events = events
         enqueue(.connected, in: events)
@@ -149,7 +150,7 @@ struct InMemoryBrokerState {
         if let identity, published[identity] != nil { return false }
         let matching = consumers.keys.filter { $0.pattern.matches(message.subject) }
         for key in matching where consumers[key]!.count >= limits.keptMessages {  // a key of the dictionary
-            let detail = "\(limits.keptMessages) messages are kept for \(quoted(key.name.text))"
+            let detail = "\(limits.keptMessages) messages are kept for \(quoted(key.name.text)), the limit"
             throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
         }
         if let identity { published[identity] = () }

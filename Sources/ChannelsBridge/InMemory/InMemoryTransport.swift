@@ -108,7 +108,13 @@ public final class InMemoryTransport: Transport {
     ) async throws {
         try check(message)
         let isStored = try whileConnected(message.subject) { try $0.publishDurably(message) }
-        guard isStored || isRepeated else { throw BridgeError(.duplicateIdentifier, subject: message.subject) }
+        guard isStored || isRepeated else {
+            throw BridgeError(
+                .duplicateIdentifier,
+                subject: message.subject,
+                detail: message.headers[TransportHeaders.id]
+            )
+        }
         onResult(nil)
     }
 
@@ -119,7 +125,7 @@ public final class InMemoryTransport: Transport {
         try broker.change { _ in
             guard case .broken = connection.phase else { return false }
             guard connection.unsent.count < broker.limits.unsentMessages else {
-                let detail = "\(connection.unsent.count) messages wait for the connection"
+                let detail = "\(connection.unsent.count) messages are queued for the connection, the limit"
                 throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
             }
             connection.unsent.append(message)

@@ -22,7 +22,10 @@ public struct ReplayStart: Hashable, Sendable {
 
     /// The first message that was stored at this time or later, by the clock of the broker.
     public static func time(secondsSince1970: Double) -> ReplayStart {
-        require(!secondsSince1970.isNaN, "ReplayStart.time(secondsSince1970: \(secondsSince1970)) is no time")
+        require(
+            !secondsSince1970.isNaN,
+            "ReplayStart.time(secondsSince1970: \(secondsSince1970)) is no time; write seconds, or .stored or .new"
+        )
         return ReplayStart(
             position: .time(secondsSince1970: Timestamp(secondsSince1970: secondsSince1970).secondsSince1970)
         )

@@ -170,7 +170,7 @@ public protocol Transport: Sendable {
 extension Transport {
     /// Throws ``BridgeError/Code/unsupported``: for transports that store nothing.
     public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
-        throw BridgeError(.unsupported, detail: "\(Self.self) cannot tell what is stored")
+        throw BridgeError(.unsupported, detail: "\(Self.self) does not list what is stored")
     }
 
     /// Stores a message as the last value of its subject, whether or not there is one.

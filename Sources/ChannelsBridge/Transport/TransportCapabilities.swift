@@ -24,3 +24,12 @@ public struct TransportCapabilities: OptionSet, Hashable, Sendable {
     /// Everything.
     public static let all: TransportCapabilities = [.durable, .requests, .lastValues, .groups, .replay]
 }
+
+extension TransportCapabilities {
+    /// The set as it is written in code: `[.durable, .replay]`.
+    var asWritten: String {
+        let names = [".durable", ".requests", ".lastValues", ".groups", ".replay"]
+        let contained = names.enumerated().filter { rawValue & 1 << $0.offset != 0 }.map(\.element)
+        return "[\(contained.joined(separator: ", "))]"
+    }
+}

@@ -130,7 +130,9 @@ extension TransportHeaders: ExpressibleByDictionaryLiteral {
     /// Creates headers from a literal. Traps if one is not valid.
     public init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements {
-            do { try set(value, for: name) } catch { fatalError("\(error)") }
+            do { try set(value, for: name) } catch {
+                fatalError("\(error); 'TransportHeaders.set(_:for:)' throws instead")
+            }
         }
     }
 }

@@ -23,7 +23,8 @@ public struct Backoff: Hashable, Sendable {
     func check() {
         require(
             factor >= 1 && first >= .zero && limit >= .zero,
-            "Backoff(first: \(first), factor: \(factor), limit: \(limit)) does not wait longer each time"
+            "Backoff(first: \(first), factor: \(factor), limit: \(limit)) is no back-off: write a factor of 1 or more, "
+                + "and durations of .zero or more"
         )
     }
 

@@ -30,7 +30,11 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable, 
         // A request from another process is not forwarded: it could circulate endlessly.
         guard !AnsweredName.current.contains(ExactText(name)) else { throw noResponder(nil) }
         guard context.isReady.isOpen, context.isConnected.load(ordering: .relaxed) else {
-            throw BridgeError(.notConnected, subject: name)
+            throw BridgeError(
+                .notConnected,
+                subject: name,
+                detail: "the bridge \(quoted(context.name)) is not connected"
+            )
         }
         do {
             let body = try format.encode(request, for: name)

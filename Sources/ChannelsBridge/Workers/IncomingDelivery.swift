@@ -82,7 +82,7 @@ struct IncomingDelivery: Sendable {
             return settle(inbound, .acknowledged, \.duplicates)
         }
         if let limit = context.configuration.deliveryLimit, inbound.deliveryCount > limit {
-            let detail = "the broker has delivered it \(inbound.deliveryCount) times"
+            let detail = "the broker has delivered it \(inbound.deliveryCount) times, the deliveryLimit is \(limit)"
             throw BridgeError(.tooManyFailures, subject: arrival.subject, detail: detail)
         }
         let key = key(of: inbound, identity)
@@ -108,7 +108,9 @@ struct IncomingDelivery: Sendable {
         guard count < context.configuration.failureLimit else {
             let limit = context.configuration.listenerTimeout
             let late = BridgeError(.timedOut, detail: "listeners did not finish within \(limit ?? .zero)")
-            let (detail, cause) = ("listeners failed \(count) times", report.failures.first?.error ?? late)
+            let (detail, cause) = (
+                "listeners failed \(count) times, the failureLimit", report.failures.first?.error ?? late
+            )
             throw BridgeError(.tooManyFailures, subject: arrival.subject, detail: detail, underlyingError: cause)
         }
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: max(count, 1))), \.retried)

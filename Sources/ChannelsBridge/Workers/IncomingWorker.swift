@@ -74,7 +74,7 @@ final class IncomingWorker: RouteWorker {
             // A durable route fetches no more than fits; this is for transports that deliver more.
             guard let settle = inbound.settle else {
                 let detail =
-                    "\(share.messages) messages or \(share.bytes) bytes are queued for listeners, or the bridge's limit is reached"
+                    "\(share.messages) messages or \(share.bytes) bytes are queued for listeners, or the bridge has reached its messageLimit or byteLimit"
                 let error = BridgeError(.bufferFull, subject: inbound.message.subject, detail: detail)
                 return context.lose(error, \.overflowed)
             }

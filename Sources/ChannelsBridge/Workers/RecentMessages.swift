@@ -11,7 +11,7 @@ struct RecentMessages<Fact: Sendable>: Sendable {
 
     /// - Precondition: `limit` is positive.
     init(limit: Int) {
-        require(limit > 0, "the last \(limit) messages are none")
+        require(limit > 0, "defect of swift-channels: the last \(limit) messages are none")
         self.limit = limit
     }
 

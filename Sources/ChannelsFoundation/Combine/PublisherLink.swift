@@ -32,7 +32,9 @@ final class PublisherLink<Message: Sendable>: Subscriber, Sendable {
 
     func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         // It exists: there is no subscription and no listener yet.
-        guard let channel = state.withLock({ $0.channel }) else { fatalError("a link is used once") }
+        guard let channel = state.withLock({ $0.channel }) else {
+            fatalError("defect of swift-channels: a link is used twice")
+        }
         return channel.register(listener, isolation: isolation)
     }
 

@@ -31,7 +31,7 @@ struct ByteQueue: ~Copyable, @unchecked Sendable {  // nothing else refers to it
 
     /// Removes bytes from the front. The others move there.
     mutating func removeFirst(_ size: Int) {
-        require(size <= count, "a queue of \(count) bytes has no \(size) to remove")
+        require(size <= count, "defect of swift-channels: a queue of \(count) bytes has no \(size) to remove")
         guard let memory, size > 0 else { return }
         count -= size
         memory.copyMemory(from: memory + size, byteCount: count)

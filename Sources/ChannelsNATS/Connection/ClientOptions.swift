@@ -25,10 +25,12 @@ final class ClientOptions {
     deinit { natsOptions_Destroy(pointer) }
 
     private func setServers(_ configuration: NATSConfiguration, _ discovered: [String]) throws {
-        guard !configuration.servers.isEmpty else { throw Self.unusable("no server is given") }
+        guard !configuration.servers.isEmpty else {
+            throw Self.unusable("NATSConfiguration.servers is empty; write nats://host:port")
+        }
         for server in configuration.servers {
             guard server.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), !server.isEmpty, Self.hasValidPort(server) else {
-                throw Self.unusable("'\(server.singleLine)' is not the address of a server")
+                throw Self.unusable("'\(server.singleLine)' is not the address of a server; write nats://host:port")
             }
         }
         var servers = (configuration.servers + discovered.filter { !configuration.servers.contains($0) }).map {

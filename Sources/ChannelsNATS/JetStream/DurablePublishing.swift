@@ -28,7 +28,11 @@ extension JetStream {
                 let acknowledgement = try Acknowledgement(NATSMessage.bytes(of: answer.get()), subject)
                 acknowledged(acknowledgement)
                 guard isRepeated || !acknowledgement.isDuplicate else {
-                    throw BridgeError(.duplicateIdentifier, subject: subject, "the stream has another message")
+                    throw BridgeError(
+                        .duplicateIdentifier,
+                        subject: subject,
+                        "the stream \(acknowledgement.stream.singleLine) has message \(acknowledgement.sequence)"
+                    )
                 }
                 onResult(.success(acknowledgement.sequence))
             } catch {
@@ -37,7 +41,7 @@ extension JetStream {
                 // There was a stream: it has no leader now, or is gone, and another client may receive the
                 // subject.
                 forgetStreams()
-                let detail = isSilent ? "its stream does not answer" : "no acknowledgement arrived in time"
+                let detail = isSilent ? "its stream does not answer" : "no acknowledgement arrived within \(timeout)"
                 onResult(.failure(BridgeError(.notAcknowledged, subject: subject, detail)))
             }
         }

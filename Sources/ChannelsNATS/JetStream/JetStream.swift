@@ -111,7 +111,7 @@ final class JetStream: Sendable {
                 let numbers = before.lastSequence > 0 ? "; its numbers had come to \(before.lastSequence) or more" : ""
                 let detail = """
                     the server has another stream of this name than before, or an older one: what was stored and not \
-                    heard everywhere may be lost\(numbers)
+                    handled everywhere may be lost\(numbers)
                     """
                 onLostMessages(BridgeError(.messagesLost, subject: name, detail))
             }
@@ -180,7 +180,11 @@ final class JetStream: Sendable {
             } catch let error as BridgeError where error.code == .noResponder {
                 // JetStream is disabled, or its cluster has no leader, which is transient.
                 let code: BridgeError.Code = hasAnswered.load(ordering: .relaxed) ? .notConnected : .unsupported
-                obstacle = BridgeError(code, subject: message.subject, "JetStream does not answer: is it on?")
+                obstacle = BridgeError(
+                    code,
+                    subject: message.subject,
+                    "JetStream does not answer: start the server with -js"
+                )
                 silence = obstacle
             }
             try await wait(until: deadline, else: obstacle)

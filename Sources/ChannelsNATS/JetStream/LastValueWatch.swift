@@ -86,7 +86,11 @@ final class LastValueWatch: Sendable {
         let (isThere, isClosed) = state.withLock { ($0.handedOver != nil, $0.isClosed) }
         if isThere { return listenForHeartbeats() }
         if isClosed { throw BridgeError(.closed, subject: subject) }
-        throw BridgeError(.timedOut, subject: subject, "the stored value did not arrive")
+        throw BridgeError(
+            .timedOut,
+            subject: subject,
+            "the stored value did not arrive within \(jetStream.configuration.requestTimeout)"
+        )
     }
 
     /// Starts again with the last value, in the background.

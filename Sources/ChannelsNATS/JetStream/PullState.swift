@@ -51,7 +51,10 @@ struct PullState {
 
     /// - Precondition: Both limits are positive.
     init(limit: Int, byteLimit: Int) {
-        require(limit > 0 && byteLimit > 0, "nothing would ever be delivered")
+        require(
+            limit > 0 && byteLimit > 0,
+            "TransportSubscription: its limits of \(limit) messages and \(byteLimit) bytes must be positive; write 1 or more"
+        )
         (self.limit, self.byteLimit) = (limit, byteLimit)
     }
 

@@ -29,7 +29,7 @@ struct Ask: AsyncParsableCommand {
 
     func validate() throws {
         guard timeout > 0 && timeout <= 1_000_000 else {
-            throw ValidationError("--timeout must be more than 0, and at most 1000000 seconds")
+            throw ValidationError("--timeout is \(timeout); it must be more than 0, and at most 1000000 seconds")
         }
     }
 

@@ -133,7 +133,7 @@ struct Dead: AsyncParsableCommand {
 
         func validate() throws {
             if all == !id.isEmpty { throw ValidationError("give either letters or --all") }
-            if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+            if let count, count < 1 { throw ValidationError("--count is \(count); it must be at least 1") }
             if count != nil, !all { throw ValidationError("--count is for --all") }
         }
 

@@ -45,8 +45,10 @@ struct Post: AsyncParsableCommand {
     private static let mostUnacknowledged = 256
 
     func validate() throws {
-        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
-        if let rate, !(rate > 0.001 && rate.isFinite) { throw ValidationError("--rate must be more than 0.001") }
+        if let count, count < 1 { throw ValidationError("--count is \(count); it must be at least 1") }
+        if let rate, !(rate > 0.001 && rate.isFinite) {
+            throw ValidationError("--rate is \(rate); it must be more than 0.001")
+        }
     }
 
     func run() async {

@@ -36,7 +36,7 @@ struct Respond: AsyncParsableCommand {
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     func validate() throws {
-        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+        if let count, count < 1 { throw ValidationError("--count is \(count); it must be at least 1") }
         if echo, json != nil { throw ValidationError("give either a response or --echo") }
     }
 

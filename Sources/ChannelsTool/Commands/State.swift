@@ -34,7 +34,7 @@ struct State: AsyncParsableCommand {
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     func validate() throws {
-        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+        if let count, count < 1 { throw ValidationError("--count is \(count); it must be at least 1") }
         if count != nil, !watch { throw ValidationError("--count needs --watch") }
         if watch, json != nil { throw ValidationError("give either a value or --watch") }
     }

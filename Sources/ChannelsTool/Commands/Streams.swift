@@ -46,7 +46,9 @@ struct Streams: AsyncParsableCommand {
     func run() async {
         await reportingFailures {
             let deadLetters = try validName(deadLetters)
-            if let stream, try validName(stream).contains(".") { throw Failure("\(stream) is not a name of a stream") }
+            if let stream, try validName(stream).contains(".") {
+                throw Failure("'\(stream)' is not a name of a stream: it has a dot")
+            }
             let transport = try await connection.connect()
             #if SQLite
             if let file = transport as? SQLiteTransport {
@@ -135,7 +137,9 @@ struct Streams: AsyncParsableCommand {
         var offset = 0
         repeat {
             let answer = try await ask(transport, call, offset: offset)
-            guard let text = JSONText(answer) else { throw Failure("the server's answer cannot be read") }
+            guard let text = JSONText(answer) else {
+                throw Failure("the server's answer to $JS.API.\(call) cannot be read")
+            }
             page = try Self.decode(Page.self, answer)
             if let error = page.error {
                 if error.code == 404, let stream {
@@ -169,7 +173,7 @@ struct Streams: AsyncParsableCommand {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         do { return try decoder.decode(type, from: Data(bytes)) } catch {
-            throw Failure("the server's answer cannot be read: \(error)")
+            throw Failure("the server's answer cannot be read as \(type): \(error)")
         }
     }
 

@@ -72,7 +72,7 @@ struct Tail: AsyncParsableCommand {
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     func validate() throws {
-        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+        if let count, count < 1 { throw ValidationError("--count is \(count); it must be at least 1") }
         if since != nil, durable != nil {
             throw ValidationError("give either --since or --durable: a durable name has its own position")
         }

@@ -31,8 +31,10 @@ struct Top: AsyncParsableCommand {
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     func validate() throws {
-        if !(0.1...3_600).contains(every) { throw ValidationError("--every must be from 0.1 to 3600 seconds") }
-        if let times, times < 1 { throw ValidationError("--times must be at least 1") }
+        if !(0.1...3_600).contains(every) {
+            throw ValidationError("--every is \(every); it must be from 0.1 to 3600 seconds")
+        }
+        if let times, times < 1 { throw ValidationError("--times is \(times); it must be at least 1") }
     }
 
     func run() async {

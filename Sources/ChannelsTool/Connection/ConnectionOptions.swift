@@ -114,7 +114,7 @@ struct ConnectionOptions: ParsableArguments {
             $0.trimmingCharacters(in: .whitespaces)
         }
         let servers = try addresses.map(ServerAddress.init)
-        guard !servers.isEmpty else { throw Failure("no server is given") }
+        guard !servers.isEmpty else { throw Failure("no server is given; use nats://host:port") }
         var configuration = NATSConfiguration(servers: servers.map(\.text), name: "channels")
         configuration.authentication = try authentication()
         let tls = NATSConfiguration.TLS(

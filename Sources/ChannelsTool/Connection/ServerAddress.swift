@@ -10,7 +10,7 @@ struct ServerAddress {
 
     /// - Throws: A failure, if the scheme is not one of NATS or the port is none.
     init(_ text: String) throws {
-        guard !text.isEmpty else { throw Failure("the address of the server is empty") }
+        guard !text.isEmpty else { throw Failure("the address of the server is empty; use nats://host:port") }
         let scheme = text.range(of: "://")
         let name = scheme.map { text[..<$0.lowerBound].lowercased() } ?? "nats"
         guard name == "nats" || name == "tls" else {

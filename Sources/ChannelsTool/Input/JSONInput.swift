@@ -40,7 +40,9 @@ struct JSONInput {
             guard count >= 0 else { throw Failure("\(name): \(String(cString: strerror(errno)))") }
             if count == 0 { break }
             bytes += part[..<count]
-            guard bytes.count <= Self.limit else { throw Failure("\(name) is longer than a message can be") }
+            guard bytes.count <= Self.limit else {
+                throw Failure("\(name) has more than \(Self.limit) bytes, which is longer than a message can be")
+            }
         }
         // Of the last line.
         while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }

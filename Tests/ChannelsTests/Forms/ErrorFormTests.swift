@@ -38,7 +38,7 @@ struct ErrorFormTests {
             withExtendedLifetime(held) {}
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        for word in ["Int", "String", "shop.x"] { #expect(text.contains(word), "\(text)") }
+        for word in ["Int", "String", "shop.x", "write one kind and type"] { #expect(text.contains(word), "\(text)") }
     }
     #endif
 
@@ -56,9 +56,9 @@ struct ErrorFormTests {
 
         var message: String {
             switch self {
-            case .interceptorOfAPattern: "the channels of a pattern cannot be intercepted"
-            case .interceptorOfAState: "StateChannel<Int> cannot be intercepted"
-            case .tracesOfLessThanNothing: "Diagnostics.trace(keeping: -1): the number must not be negative"
+            case .interceptorOfAPattern: "the channels of the pattern 'shop.*' cannot be intercepted: write"
+            case .interceptorOfAState: "StateChannel<Int> cannot be intercepted: write"
+            case .tracesOfLessThanNothing: "Diagnostics.trace(keeping: -1): the number must not be negative; write"
             }
         }
     }

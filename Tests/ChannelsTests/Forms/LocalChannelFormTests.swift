@@ -81,7 +81,7 @@ struct LocalChannelFormTests {
         clicks.listen(cell) { _, _ in }
         let token = clicks.listen(cell) { me, click in me.heard.append("\(click)") }
         token.pause()
-        #expect(token.isPaused && token.isActive)
+        #expect(token.isPaused && token.isActive && tokens.allSatisfy(\.isActive))
         #expect(clicks.post(1) == 3)
         token.resume()
         #expect(clicks.post(2) == 4)

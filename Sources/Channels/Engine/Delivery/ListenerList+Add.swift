@@ -36,7 +36,7 @@ extension ListenerList {
         case .isolated(let actor?): lane = Lane.of(actor)
         case .owner:
             guard let owner = owner as? any Actor else {
-                fatalError("a listener is to run on its owner, which is no actor")
+                fatalError("defect of swift-channels: a listener is to run on its owner, which is no actor")
             }
             lane = Lane.of(owner)
         case .queue(let queue): lane = Lane.of(queue)

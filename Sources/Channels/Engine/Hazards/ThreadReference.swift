@@ -58,7 +58,10 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
         }
         let slot = pointee.slot(index)
         if index >= pointee.used.load(ordering: .relaxed) {
-            require(index < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
+            require(
+                index < ThreadRecord.slotCount,
+                "\(index) nested uses of channels on one thread, which is the limit: write 'Task { … }' around the inner ones"
+            )
             pointee.used.store(index + 1, ordering: .sequentiallyConsistent)
         }
         slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)

@@ -11,7 +11,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     // allocation; one without has an `OwningToken`.
     init() {}
 
-    var entry: ListenerEntry { fatalError("a listener's token is its entry or an OwningToken") }
+    var entry: ListenerEntry { fatalError("defect of swift-channels: a token is neither an entry nor an OwningToken") }
 
     /// Whether messages still reach the listener: it has not been cancelled, has not used up its `once`, and
     /// its channel and owner are alive. A paused listener is active.

@@ -19,7 +19,8 @@ final class PromptSender: RouteSender {
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
         guard isOpen.load(ordering: .acquiring) else { return nil }
         guard let charge = context.outgoing.charge(messages: 1) else {
-            let detail = "\(context.configuration.messageLimit / 2) messages of the bridge are queued to be sent"
+            let detail =
+                "\(context.configuration.messageLimit / 2) messages of the bridge are queued to be sent, half its messageLimit"
             let error = BridgeError(.bufferFull, subject: name, detail: detail)
             context.lose(error, \.dropped)
             Switchboard.refusePost(because: error)

@@ -63,7 +63,10 @@ struct PublishPipeline: Sendable {
 
     /// - Precondition: Every limit is positive.
     init(limit: Int, byteLimit: Int, window: Int) {
-        require(limit > 0 && byteLimit > 0 && window > 0, "nothing would ever be published")
+        require(
+            limit > 0 && byteLimit > 0 && window > 0,
+            "defect of swift-channels: a pipeline of \(limit) messages, \(byteLimit) bytes and a window of \(window)"
+        )
         (self.limit, self.byteLimit, self.window) = (limit, byteLimit, window)
     }
 
