@@ -36,10 +36,17 @@ extension Listenable {
 
     /// Registers an asynchronous listener that belongs to an object.
     ///
-    /// It has its own mailbox: calls are awaited one at a time, FIFO per poster, unless `overlapping` says
-    /// otherwise. The order among several asynchronous listeners is not defined. Cancelling the listener does
-    /// not cancel a running call, except with ``OverlappingPolicy/replace``.
-    /// - Parameter overlapping: What happens to a message that arrives during a call.
+    /// The closure is isolated like the code around it. The listener has a mailbox of its own: calls are awaited
+    /// one at a time, FIFO per poster, unless `overlapping` says otherwise. The order among several asynchronous
+    /// listeners is not defined. Cancelling the listener does not cancel a running call, except with
+    /// ``OverlappingPolicy/replace``. A paused listener misses messages. An error that it throws raises
+    /// ``Fault/Code/listenerThrew``.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
+    ///   - overlapping: What happens to a message that arrives during a call.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -64,8 +71,16 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers a listener that belongs to an object and is called on a dispatch queue: one call at a time,
-    /// FIFO per poster, on a concurrent queue too.
+    /// Registers a listener that belongs to an object and is called on a dispatch queue.
+    ///
+    /// There is one call at a time, FIFO per poster, on a concurrent queue too. The closure has no isolation. A
+    /// paused listener misses messages. An error that it throws raises ``Fault/Code/listenerThrew``.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
+    ///   - queue: The queue. Listeners of one queue take their turns in the order posted.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -83,8 +98,16 @@ extension Listenable {
         return register(Listener(owner, .queue(queue), options, isBare: true, call), isolation: isolation)
     }
 
-    /// Registers a listener that belongs to an actor and runs on it: before `post` returns if the poster is
-    /// on the actor and no messages are queued for the listener, otherwise from its mailbox.
+    /// Registers a listener that belongs to an actor and runs on it.
+    ///
+    /// It is called before `post` returns if the poster is on the actor and no messages are queued for the
+    /// listener; otherwise from its mailbox, one call at a time, FIFO per poster. A paused listener misses messages.
+    /// An error that it throws raises ``Fault/Code/listenerThrew``.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor: held weakly, and strongly during each call. The listener ends with it.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -101,8 +124,17 @@ extension Listenable {
         return register(Listener(owner, .owner, options, isBare: true, call), isolation: isolation)
     }
 
-    /// Registers an asynchronous listener that belongs to an actor and runs on it. Calls are awaited one at a
-    /// time; while one is suspended, the actor does other work.
+    /// Registers an asynchronous listener that belongs to an actor and runs on it.
+    ///
+    /// Calls are awaited one at a time, FIFO per poster, unless `overlapping` says otherwise; while one is
+    /// suspended, the actor does other work. A paused listener misses messages. An error that it throws raises
+    /// ``Fault/Code/listenerThrew``.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor: held weakly, and strongly during each call. The listener ends with it.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
+    ///   - overlapping: What happens to a message that arrives during a call.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -125,6 +157,11 @@ extension Listenable {
     }
 
     /// Registers a listener that lives as long as the token returned.
+    ///
+    /// The closure is isolated like the code around it. If it has no isolation, or the poster's, it is called
+    /// before `post` returns, unless messages are already queued for it. Otherwise it is called from its mailbox,
+    /// one call at a time, FIFO per poster. A paused listener misses messages.
+    ///
     /// - Parameters:
     ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
     ///   - once: Whether the listener ends with the first message, before it is called.
@@ -146,8 +183,13 @@ extension Listenable {
         return register(Listener(nil, .isolated(body.isolation), options, isBare: true, call), isolation: isolation)
     }
 
-    /// Registers a listener that lives as long as the token returned and may throw. An error raises
-    /// ``Fault/Code/listenerThrew`` and does not affect other listeners.
+    /// Registers a listener that lives as long as the token returned and may throw.
+    ///
+    /// The closure is isolated like the code around it. If it has no isolation, or the poster's, it is called
+    /// before `post` returns, unless messages are already queued for it; otherwise from its mailbox, FIFO per poster.
+    /// An error raises ``Fault/Code/listenerThrew`` and does not affect other listeners.
+    ///
+    /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     @inlinable
     public func listen(
         priority: Priority = .normal,
@@ -169,7 +211,13 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers an asynchronous listener that lives as long as the token. Calls are FIFO, one at a time.
+    /// Registers an asynchronous listener that lives as long as the token returned.
+    ///
+    /// The closure is isolated like the code around it. Calls are awaited one at a time, FIFO per poster, unless
+    /// `overlapping` says otherwise. An error raises ``Fault/Code/listenerThrew``.
+    ///
+    /// - Parameter overlapping: What happens to a message that arrives during a call.
+    /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     @inlinable
     public func listen(
         priority: Priority = .normal,
@@ -188,8 +236,13 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers a listener that lives as long as the token returned and is called on a dispatch queue: one
-    /// call at a time, FIFO per poster, on a concurrent queue too.
+    /// Registers a listener that lives as long as the token returned and is called on a dispatch queue.
+    ///
+    /// There is one call at a time, FIFO per poster, on a concurrent queue too. An error raises
+    /// ``Fault/Code/listenerThrew``.
+    ///
+    /// - Parameter queue: The queue. Listeners of one queue take their turns in the order posted.
+    /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     @inlinable
     public func listen(
         on queue: DispatchQueue,

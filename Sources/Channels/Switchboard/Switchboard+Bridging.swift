@@ -1,6 +1,6 @@
 /// The parts of a switchboard that bridges use.
 extension Switchboard {
-    /// Hears messages posted in this process to names that match a pattern, but no states and no requests.
+    /// Receives messages posted in this process to names that match a pattern, but no states and no requests.
     ///
     /// The listener comes last. It is asynchronous, one message at a time, so that `postAndWait` waits for
     /// the body and reports what it throws. The body reports the fault itself.

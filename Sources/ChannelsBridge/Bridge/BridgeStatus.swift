@@ -4,21 +4,28 @@
 /// let watching = bridge.status.listen { status in print(status) }
 /// ```
 public struct BridgeStatus: Sendable, CustomStringConvertible {
-    /// What a bridge is doing.
-    public enum Phase: Hashable, Sendable {
+    /// What a bridge is doing. Phases may be added in minor releases: keep a `default` when matching.
+    public struct Phase: Hashable, Sendable, CustomStringConvertible {
+        private enum Storage { case created, connecting, running, reconnecting, ending, ended }
+
+        private let storage: Storage
+
         /// It has not been run yet. Posted messages are queued.
-        case created
+        public static let created = Phase(storage: .created)
         /// It waits for its broker, connects, or subscribes. Posted messages are queued.
-        case connecting
+        public static let connecting = Phase(storage: .connecting)
         /// It is connected and subscribed.
-        case running
+        public static let running = Phase(storage: .running)
         /// The connection is lost, and the transport is restoring it. Posted messages are queued, up to the
         /// limits of the bridge and of the transport.
-        case reconnecting
+        public static let reconnecting = Phase(storage: .reconnecting)
         /// It has stopped receiving, and sends queued messages.
-        case ending
+        public static let ending = Phase(storage: .ending)
         /// It has ended, and may be run again. Posted messages are not sent.
-        case ended
+        public static let ended = Phase(storage: .ended)
+
+        /// The name of the constant: `running`.
+        public var description: String { "\(storage)" }
     }
 
     /// What it is doing.

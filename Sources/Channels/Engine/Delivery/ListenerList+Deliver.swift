@@ -68,7 +68,7 @@ extension ListenerList {
     @inline(never)
     private func endOrphan(_ listener: ListenerEntry) { cancel(listener) }
 
-    /// Whether a listener is to hear the message of a frame: the one place that asks. Ends it if its owner was
+    /// Whether a listener is to receive the message of a frame: the one place that asks. Ends it if its owner was
     /// deallocated.
     ///
     /// What says in its word alone that nothing has to be asked is not brought here.
@@ -124,7 +124,7 @@ extension ListenerList {
         return deliverIfAdmitted(frame, listener)
     }
 
-    /// Delivers to a listener if it is to hear the message.
+    /// Delivers to a listener if it is to receive the message.
     @inline(never)
     func deliverIfAdmitted(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
@@ -137,7 +137,7 @@ extension ListenerList {
         return adapt(frame, listener) { deliverAdmitted(frame, listener, owner, word) }
     }
 
-    /// Delivers to a listener that is to hear the message.
+    /// Delivers to a listener that is to receive the message.
     /// - Parameter owner: Held until the call has ended.
     @inline(__always)
     private func deliverAdmitted(
@@ -229,7 +229,7 @@ extension ListenerList {
         if listener.hasEnded { listener.didEnd(discards: false) }
     }
 
-    /// Hands a message to a mailbox, and to those of some of the listeners that follow and hear by the same lane.
+    /// Hands a message to a mailbox, and to those of some of the listeners that follow in the same lane.
     @inline(never)
     private func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Unretained<Mailbox>) -> Int {
         mailbox.borrow { mailbox in

@@ -26,7 +26,7 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     /// Waits in a lane: its route is a `Mailbox`.
     static let laned: UInt64 = 1 << 55
     static let intercepting: UInt64 = 1 << 54
-    /// Hears what its ``Adaptor`` makes of a message.
+    /// Receives what its ``Adaptor`` makes of a message.
     static let adapted: UInt64 = 1 << 53
     /// Waits for readers: its route is a `SequenceMailbox`.
     static let read: UInt64 = 1 << 52

@@ -32,7 +32,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     ///
     /// Waits for the channel's posts in progress on other threads, and for the call that its mailbox is
     /// making; for a responder, for every request handed to it; for a listener to a pattern, for the posts on every
-    /// channel that it hears. Ignores task cancellation: those posts end in
+    /// channel that it listens to. Ignores task cancellation: those posts end in
     /// any case.
     ///
     /// Cancels and returns at once if it would wait for its caller: inside the listener, or inside one that
@@ -70,7 +70,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// Delivers what is posted from now on, not what was missed. Does nothing if it is not paused.
     ///
-    /// A listener of a state hears the current value first. If the state refuses that (see ``StateChannel``),
+    /// A listener of a state receives the current value first. If the state refuses that (see ``StateChannel``),
     /// the listener stays paused and a fault is reported.
     public func resume() { entry.resume() }
 
