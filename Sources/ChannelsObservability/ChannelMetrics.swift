@@ -257,7 +257,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     private func record(_ delivery: DeliveryEvent, _ spent: Duration) {
         let timers = timers(of: dimension(delivery.post.channelName))
-        timers.waited.recordNanoseconds(delivery.waited.limitInNanoseconds)
+        timers.waited.recordNanoseconds(delivery.waitTime.limitInNanoseconds)
         timers.spent.recordNanoseconds(spent.limitInNanoseconds)
     }
 

@@ -91,9 +91,9 @@ public struct ChannelSpans: ChannelInstrument {
         )
         span.attributes["channels.channel"] = delivery.post.channelName
         span.attributes["channels.delivery"] = delivery.delivery.description
-        span.attributes["channels.site"] = "\(delivery.site)"
+        span.attributes["channels.site"] = "\(delivery.registrationSite)"
         if let owner = delivery.ownerType { span.attributes["channels.owner"] = "\(owner)" }
-        span.attributes["channels.waited_ns"] = delivery.waited.limitInNanoseconds
+        span.attributes["channels.waited_ns"] = delivery.waitTime.limitInNanoseconds
         return span
     }
 }

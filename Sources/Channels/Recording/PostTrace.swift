@@ -112,8 +112,8 @@ final class PostTrace: MessageTrace {
             post: event,
             delivery: listener.delivery,
             ownerType: listener.owner.map { type(of: $0) },
-            site: listener.site.site,
-            waited: .nanoseconds(waited),
+            registrationSite: listener.site.site,
+            waitTime: .nanoseconds(waited),
             context: context
         )
     }

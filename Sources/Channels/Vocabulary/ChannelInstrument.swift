@@ -7,7 +7,7 @@
 /// struct Stopwatch: ChannelInstrument {
 ///     func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
 ///         let time = ContinuousClock().measure(call)
-///         print(delivery.post.channelName, delivery.site, time)
+///         print(delivery.post.channelName, delivery.registrationSite, time)
 ///     }
 /// }
 /// let token = board.add(Stopwatch())
@@ -84,9 +84,9 @@ public struct DeliveryEvent: Sendable {
     /// The type of the owner; nil if the token owns the listener.
     public let ownerType: (any Any.Type)?
     /// Where the listener was registered.
-    public let site: RegistrationSite
+    public let registrationSite: RegistrationSite
     /// The time from the post to this call.
-    public let waited: Duration
+    public let waitTime: Duration
     /// The value that this instrument passed to `deliver` in ``ChannelInstrument/post(_:_:)``.
     public let context: (any Sendable)?
 }
