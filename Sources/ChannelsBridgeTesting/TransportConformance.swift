@@ -12,9 +12,9 @@ public import ChannelsBridge
 /// }
 /// ```
 ///
-/// It works with any test framework. Each check creates its own transports, uses its own subjects, which
-/// begin with `prefix`, and closes the transports. It needs nothing but a running broker. Checks of
-/// capabilities that the transport does not declare (`TransportCapabilities`) are skipped.
+/// It works with any test framework. Each check creates and closes its own transports, and uses its own
+/// subjects, which begin with `prefix`. It needs only a running broker. Checks of capabilities that the
+/// transport does not declare (`TransportCapabilities`) are skipped.
 public struct TransportConformance: Sendable {
     /// Creates a transport that is not connected, always to the same broker.
     public typealias MakeTransport = @Sendable () async throws -> any Transport
@@ -26,16 +26,16 @@ public struct TransportConformance: Sendable {
     public struct Check: Sendable, Hashable, CustomStringConvertible {
         /// The check as a sentence: `messagesOfOnePublisherArriveInOrder`.
         public let name: String
-        /// The capabilities that it needs.
+        /// The capabilities that the check needs.
         public let needs: TransportCapabilities
-        /// Whether it breaks the connection.
+        /// Whether the check breaks the connection.
         public let interrupts: Bool
         let body: @Sendable (ConformanceRun) async throws -> Void
 
         /// The name.
         public var description: String { name }
 
-        /// Whether both have the same name.
+        /// Whether two checks have the same name.
         public static func == (left: Check, right: Check) -> Bool { left.name == right.name }
 
         /// Hashes the name.
@@ -46,12 +46,12 @@ public struct TransportConformance: Sendable {
     public struct Outcome: Sendable, CustomStringConvertible {
         /// The check.
         public let check: Check
-        /// The reason why it was skipped; nil if it was run.
+        /// Why the check was skipped; nil if it was run.
         public let skipped: String?
-        /// The failures; empty if it passed or was skipped.
+        /// The failures; empty if the check passed or was skipped.
         public let failures: [String]
 
-        /// Whether it passed or was skipped.
+        /// Whether the check passed or was skipped.
         public var isAcceptable: Bool { failures.isEmpty }
 
         /// One line, and one more for each failure.

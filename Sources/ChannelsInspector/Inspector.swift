@@ -13,18 +13,18 @@ public import ServiceLifecycle
 /// try await Inspector(board).run()   // Inspector: http://127.0.0.1:7411/
 /// ```
 ///
-/// It is for development: anyone who can open the page sees every name and owner and, if they are recorded,
-/// every message of the switchboard.
+/// It is for development: anyone who can open the page sees every name, owner and recorded message of the
+/// switchboard.
 ///
 /// ## Behavior
 ///
 /// - While no page is open, nothing is counted, and only the idle server runs. While one is open, every post
-///   is counted, and traced unless that is switched off on the page. The program's own `diagnostics` are not
+///   is counted, and traced unless the page switches tracing off. The program's own `diagnostics` are not
 ///   affected.
 /// - A post never waits for a page. A page receives at most two snapshots a second; a slower page receives
 ///   the newest, with the number it missed.
-/// - It answers only to names of the loopback interface and only its own pages, so that no other site can
-///   read it through the visitor's browser. On any other interface, a token is required, too.
+/// - It answers only requests for its own names and from its own pages, so that no other site can read it
+///   through the visitor's browser. Interfaces other than loopback also require a token.
 /// - At most 32 pages are served at a time. A connection that does not send a complete request within ten
 ///   seconds, or does not read the answer for ten seconds, is closed; bodies over 64 kB are refused.
 public struct Inspector: Service {
@@ -37,14 +37,14 @@ public struct Inspector: Service {
     let announce: @Sendable (_ address: String) -> Void
     var limits = ServerLimits()
 
-    /// Creates an inspector. It listens once it runs.
+    /// Creates an inspector, which listens once it runs.
     ///
     /// - Parameters:
     ///   - board: The switchboard to show.
     ///   - host: The interface to listen on: an address, or a name that resolves to one.
     ///   - port: The port to listen on; 0 for any that is free.
-    ///   - token: The token that a visitor must present, as `?token=` in the address or as a bearer token. On
-    ///     interfaces other than loopback a token is required; by default a random one is generated.
+    ///   - token: The token that a visitor must present, as `?token=` in the address or as a bearer token.
+    ///     Interfaces other than loopback require one, which is random by default.
     ///   - postable: The types of messages that may be posted from the page, as JSON. None by default.
     ///   - redacted: Types whose values are hidden in messages, as by
     ///     `Diagnostics.trace(keeping:redacting:)`.
@@ -74,9 +74,10 @@ public struct Inspector: Service {
             }
     }
 
-    /// Serves the page until the task is cancelled, or until a graceful shutdown of the service group it runs in.
+    /// Serves the page until the task is cancelled, or until a graceful shutdown of the service group it runs
+    /// in.
     ///
-    /// Then it closes the pages. It waits for running requests for at most ten seconds.
+    /// Then it closes the pages, and waits at most ten seconds for running requests.
     ///
     /// - Throws: An error if it cannot listen: the port is in use, or the host does not belong to this
     ///   machine.

@@ -13,9 +13,9 @@ public struct NATSConfiguration: Sendable {
     public enum Authentication: Sendable {
         /// Without credentials.
         case none
-        /// A user and a password. They are sent in plain text: use TLS.
+        /// A user and a password, sent in plain text: use TLS.
         case password(user: String, password: String)
-        /// A token. It is sent in plain text: use TLS.
+        /// A token, sent in plain text: use TLS.
         case token(String)
         /// The public nkey of a user, and the file with its seed. The seed is not sent.
         case nkey(publicKey: String, seedFile: String)
@@ -33,7 +33,7 @@ public struct NATSConfiguration: Sendable {
 
     /// How the connection is encrypted.
     public struct TLS: Sendable {
-        /// The file with the trusted certificate authorities, in PEM. Nil: those of the system.
+        /// The file with the trusted certificate authorities, in PEM. Nil: the system's.
         public var trustedCertificates: String?
         /// The file with the client's certificate, in PEM, if the server requires one.
         public var certificate: String?
@@ -56,26 +56,26 @@ public struct NATSConfiguration: Sendable {
         }
     }
 
-    /// The addresses of the servers of one cluster, as `nats://host:port` or `tls://host:port`. Servers that
-    /// these announce are used too.
+    /// The addresses of the servers of one cluster, as `nats://host:port` or `tls://host:port`. Servers
+    /// announced by these are used, too.
     public var servers: [String]
     /// The name of this connection, for the server's monitoring.
     public var name: String?
     /// How the client authenticates. ``Authentication/none`` by default.
     public var authentication: Authentication = .none
-    /// How the connection is encrypted. Nil: with the defaults of TLS if an address begins with `tls://`,
-    /// otherwise not at all.
+    /// How the connection is encrypted. Nil: with TLS defaults if an address begins with `tls://`, otherwise
+    /// not at all.
     public var tls: TLS?
     /// The streams that store durable messages. Missing ones are created when they are first needed.
     public var streams: [NATSStream] = []
     /// How durable messages are delivered.
     public var deliveries = Deliveries()
-    /// The bucket of the key-value store that stores states. It is created if it is missing.
+    /// The bucket of the key-value store that stores states. A missing one is created.
     public var stateBucket = "channels"
     /// How many servers of the cluster store each state: 1, 3 or 5.
     public var stateReplicas = 1
-    /// The beginning of the subjects for replies and deliveries. `_INBOX` by default. Give each user of a
-    /// server its own prefix: a user that may subscribe to `_INBOX.>` receives the replies to all others.
+    /// The prefix of the subjects for replies and deliveries. `_INBOX` by default. Give each user of a server
+    /// its own prefix: a user that may subscribe to `_INBOX.>` receives the replies to all others.
     public var inboxPrefix = "_INBOX"
     /// Whether missing streams and the missing bucket are created. False for a tool that only observes.
     package var createsStreams = true
@@ -106,15 +106,18 @@ public struct NATSConfiguration: Sendable {
     /// How many bytes they may have together.
     package var incomingByteLimit = 128 << 20
 
-    /// Says how durable messages are delivered to a durable name. An existing name keeps its settings;
-    /// differences are reported as `TransportEvent.failed` with the code `settingsDiffer`.
+    /// How durable messages are delivered to a durable name.
+    ///
+    /// An existing name keeps its settings; differences are reported as `TransportEvent.failed` with the code
+    /// `settingsDiffer`.
     public struct Deliveries: Sendable {
         /// How long the server waits for progress from a process before it redelivers that process's
-        /// unsettled messages to another one with the same durable name. 8 seconds by default. Listeners may
-        /// take longer: a running process reports progress three times in that period.
+        /// unsettled messages to another one with the same durable name. 8 seconds by default.
+        ///
+        /// Listeners may take longer: a running process reports progress three times in that period.
         public var acknowledgementWait: Duration = .seconds(8)
-        /// How many messages may be delivered and unsettled at a time, for all processes of one name
-        /// together. 256 by default. 1 preserves order across failures.
+        /// How many delivered messages may be unsettled at a time, for all processes of one name together.
+        /// 256 by default. 1 preserves order across failures.
         public var unsettledLimit = 256
         /// Where a new durable name starts, unless the route specifies `replaying(from:)`: by default with
         /// the oldest stored message.

@@ -11,10 +11,10 @@
 public struct NATSStream: Sendable, Hashable {
     /// Where messages are stored.
     public enum Storage: Sendable, Hashable {
-        /// In files, which survive a restart of the server. The server's `sync_interval` says when they are
-        /// synced to disk.
+        /// In files, which survive a restart of the server. Its `sync_interval` sets when they are synced to
+        /// disk.
         case file
-        /// In memory. Messages survive a restart only with ``NATSStream/replicas``.
+        /// In memory. Messages survive a restart only with several ``NATSStream/replicas``.
         case memory
     }
 
@@ -45,8 +45,8 @@ public struct NATSStream: Sendable, Hashable {
     public var byteLimit: Int?
     /// The maximum number of messages. Nil: as many as the server allows. Messages beyond it are refused.
     public var messageLimit: Int?
-    /// For how long the server recognises a message that is published again with the same identifier. Two
-    /// minutes by default.
+    /// How long the server recognises a message that is published again with its identifier. Two minutes by
+    /// default.
     public var duplicateWindow: Duration = .seconds(120)
     /// Whether only the last message of each subject is stored, as in a bucket of the key-value store.
     var keepsLastValues = false

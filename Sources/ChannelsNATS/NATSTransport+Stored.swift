@@ -5,9 +5,11 @@ import Foundation
 
 /// What people ask of a server, with the channels tool or by metrics.
 extension NATSTransport {
-    /// Reports the streams, what the consumers have yet to do, and the dead letters. Needs the permissions
-    /// `$JS.API.STREAM.LIST` and `$JS.API.CONSUMER.LIST.*`. Without `$JS.API.STREAM.INFO.*`, the number of dead letters may
-    /// be nil; without `$JS.API.STREAM.MSG.GET.*`, the ages are.
+    /// Reports the streams, the backlog of the consumers, and the dead letters.
+    ///
+    /// Needs the permissions `$JS.API.STREAM.LIST` and `$JS.API.CONSUMER.LIST.*`. Without
+    /// `$JS.API.STREAM.INFO.*`, the number of dead letters may be nil; without `$JS.API.STREAM.MSG.GET.*`,
+    /// the ages are.
     public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
         let jetStream = try open.session.jetStream
         var all: [StoreStatus] = []

@@ -2,7 +2,9 @@
 import Channels
 public import ChannelsBridge
 
-/// A transport over NATS. The name of a channel is the subject.
+/// A transport over NATS.
+///
+/// The name of a channel is the subject.
 ///
 /// ```swift
 /// var configuration = NATSConfiguration(servers: ["nats://127.0.0.1:4222"])
@@ -18,10 +20,9 @@ public import ChannelsBridge
 ///   least once. A message is sent again with the same identifier until it is acknowledged; the stream drops
 ///   repeats.
 /// - Last values are stored in a bucket of JetStream's key-value store.
-/// - A lost connection is restored, with its subscriptions. Meanwhile, published messages are queued, up to 8
-///   MiB.
-/// - A connection is restored whatever ended it, even if the server refuses the credentials for a while or
-///   sends an error. `TransportEvent.failed` says why an attempt failed, unless no server was reachable.
+/// - A lost connection is restored with its subscriptions, whatever ended it, even if the server refuses the
+///   credentials for a while or sends an error. `TransportEvent.failed` says why an attempt failed, unless no
+///   server was reachable. Meanwhile, published messages are queued, up to 8 MiB.
 /// - Subjects and headers are validated again before they are sent. The C client does not validate them, and
 ///   a line break would let a name inject commands.
 /// - No call blocks a thread of the cooperative pool, even if the server is paused.
@@ -51,10 +52,10 @@ public final class NATSTransport: Transport {
         if case .connected(let session, _) = phase.withLock({ $0 }) { session.connection.beginClosing() }
     }
 
-    /// All capabilities. With a server without JetStream, only requests work.
+    /// All capabilities. Without JetStream at the server, only requests and groups work.
     public var capabilities: TransportCapabilities { .all }
 
-    /// Connects to the first server that answers, even after it was closed.
+    /// Connects to the first server that answers, also after ``close(within:)``.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         let relay = EventRelay(onEvent)
         try phase.withLock { phase in
@@ -151,7 +152,7 @@ public final class NATSTransport: Transport {
 
     /// Publishes a durable message without waiting for the acknowledgement.
     ///
-    /// Throws `unsupported` at once if no stream keeps the subject.
+    /// Throws `unsupported` at once if no stream stores the subject.
     public func publishDurably(
         _ message: TransportMessage,
         isRepeated: Bool,
@@ -180,8 +181,8 @@ public final class NATSTransport: Transport {
 
     /// Subscribes to a pattern.
     ///
-    /// With a `durableName`, the messages come from the one stream whose subjects include those of the
-    /// pattern. Throws `unsupported` if there is none, or more than one.
+    /// With a `durableName`, the messages come from the one stream whose subjects cover the pattern. Throws
+    /// `unsupported` if there is none, or more than one.
     public func subscribe(
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
@@ -224,8 +225,8 @@ public final class NATSTransport: Transport {
         try await session.keep(durable)
     }
 
-    /// Ends the subscriptions to requests and to messages that are not durable, one after the other: each
-    /// takes one answer of the server.
+    /// Ends the subscriptions to requests and to messages that are not durable, one after the other, with one
+    /// server reply each.
     public func drainSubscriptions(within timeout: Duration) async {
         await (try? session)?.drain(until: .now + timeout)
     }

@@ -18,25 +18,25 @@ public import ServiceLifecycle
 ///
 /// | Metric | Dimensions | |
 /// |---|---|---|
-/// | `channels_posts`, `channels_unreceived` | `channel` | posts, and those without a receiver |
+/// | `channels_posts`, `channels_unreceived` | `channel` | posts, and posts without a receiver |
 /// | `channels_delivered`, `channels_dropped`, `channels_missed`, `channels_failed` | `channel` | messages, of all its listeners |
 /// | `channels_waiting`, `channels_listeners` | `channel` | gauges |
 /// | `channels_lane_waiting` | `lane` | gauge |
 /// | `channels_faults` | `code` | faults, counted when they happen; needs `board.add(metrics)` |
-/// | `channels_waited`, `channels_spent` | `channel` | timers: until the call, and in the listener; the same, with `.trace` |
+/// | `channels_waited`, `channels_spent` | `channel` | timers: until the call, and in the listener; needs `board.add(metrics)` and `.trace` |
 ///
-/// With `stores:`, ``run()`` also reports what transports have stored, and asks them at each interval only:
+/// With `stores:`, ``run()`` also reports what transports have stored, read once per interval:
 ///
 /// | Metric | Dimensions | |
 /// |---|---|---|
 /// | `channels_store_dead_letters` | `store` | gauge: letters not put back |
 /// | `channels_store_file_bytes`, `channels_store_log_bytes` | `store` | gauges: the file and its write-ahead log; not over NATS |
 /// | `channels_store_commit_age` | `store` | gauge: seconds since the last commit; over NATS, since the newest message |
-/// | `channels_durable_waiting`, `channels_durable_unsettled`, `channels_durable_processes` | `store`, `name`, `pattern` | gauges: messages not taken, and taken; who uses the name |
+/// | `channels_durable_waiting`, `channels_durable_unsettled`, `channels_durable_processes` | `store`, `name`, `pattern` | gauges: messages not taken, messages taken but unsettled, and processes |
 /// | `channels_durable_oldest_age` | `store`, `name`, `pattern` | gauge: seconds since the oldest message not settled was stored; 0 without one |
-/// | `channels_store_failures` | `code` | times that the transport could not tell |
+/// | `channels_store_failures` | `code` | failed readings |
 ///
-/// A pattern is a channel, too: its dimension has its listeners and the posts they receive. Beyond 1,000
+/// A pattern counts as a channel: its dimension has its listeners and the posts they receive. Beyond 1,000
 /// channels, further ones share the dimension `other`.
 public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`
     private static let mostChannels = 1_000
@@ -86,10 +86,10 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     ///
     /// - Parameters:
     ///   - interval: How often ``run()`` reports. It must be positive.
-    ///   - stores: What transports have stored: `bridge.storeStatus`, or that of a transport or relay; for several,
-    ///     `{ try await bridge.storeStatus() + relay.storeStatus() }`.
-    ///   - factory: Makes the metrics; by default the factory of the process, also if that calls
-    ///     `MetricsSystem.bootstrap` later.
+    ///   - stores: Reads what transports have stored: `bridge.storeStatus`, or the method of a transport or
+    ///     relay; for several, `{ try await bridge.storeStatus() + relay.storeStatus() }`.
+    ///   - factory: Makes the metrics; by default the process's factory, even if `MetricsSystem.bootstrap` is
+    ///     called later.
     public init(
         _ switchboard: Switchboard,
         every interval: Duration = .seconds(10),
@@ -106,8 +106,10 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         given = factory
     }
 
-    /// Reports the counts after each interval, and once more at a graceful shutdown or when the task is
-    /// cancelled. Returns then, or when the switchboard is deallocated.
+    /// Reports the counts after each interval.
+    ///
+    /// Returns after a last report at a graceful shutdown or cancellation, or when the switchboard is
+    /// deallocated.
     public func run() async throws {
         defer { report() }
         try? await cancelWhenGracefulShutdown {
@@ -119,7 +121,9 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         }
     }
 
-    /// Reports the counts now. If another thread is reporting, it reports once more.
+    /// Reports the counts now.
+    ///
+    /// If another thread is reporting, it reports once more.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func report() {
@@ -128,7 +132,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         repeat { handOver() } while known.withLock { $0.continueReport() }
     }
 
-    /// Reports what is stored now: the `stores` of the initializer.
+    /// Reports what the initializer's `stores` hold now.
     public func reportStores() async {
         guard let stores else { return }
         do {

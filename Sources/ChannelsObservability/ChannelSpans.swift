@@ -10,14 +10,14 @@ public import Tracing
 /// let spans = board.add(ChannelSpans())
 /// ```
 ///
-/// A post has a span (`post shop.sold`), a child of the one in which it is made. Each listener call has one
-/// (`receive shop.sold`), a child of the post's, wherever it runs: before `post` returns, later in a lane, or as
-/// an async closure. Inside the listener, `ServiceContext.current` is that of its span, so its own posts
-/// continue the trace. A sequence has no call and no span.
+/// A post has a span (`post shop.sold`), a child of the span in which it is made. Each listener call has one
+/// (`receive shop.sold`), a child of the post's span, wherever it runs: before `post` returns, later in a
+/// lane, or as an async closure. Inside the listener, `ServiceContext.current` belongs to its span, so its
+/// posts continue the trace. A sequence has no call and no span.
 ///
 /// A bridge carries the trace in the headers `traceparent` and `tracestate`, if the tracer writes them (W3C
-/// Trace Context); in the other process the span of the post is a child of the one here. The bridge needs no
-/// configuration for it.
+/// Trace Context); in the other process, the post's span is a child of the span here. The bridge needs no
+/// configuration.
 public struct ChannelSpans: ChannelInstrument {
     private let chosen: (any Tracer)?
 
@@ -25,7 +25,7 @@ public struct ChannelSpans: ChannelInstrument {
 
     /// Creates the instrument.
     ///
-    /// - Parameter tracer: By default the tracer of the process, looked up at each post.
+    /// - Parameter tracer: By default the process's tracer, looked up at each post.
     public init(_ tracer: (any Tracer)? = nil) { chosen = tracer }
 
     /// Delivers within the span of the post.

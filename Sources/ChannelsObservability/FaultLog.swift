@@ -8,9 +8,9 @@ public import Logging
 /// let log = board.add(FaultLog(logger))
 /// ```
 ///
-/// There is at most one line for each kind of fault and source location in each interval, and a limit for all
-/// of them together. The metadata of each line has the `count` of its location so far and the number of lines
-/// `suppressed` since. The line is written on the thread that found the fault, and no lock is held.
+/// Each interval has at most one line for each fault code, channel and source location, and a limit for all
+/// lines together. The metadata has the fault's `count` so far, and the number of lines `suppressed` since
+/// the last one. Lines are written on the thread that found the fault, with no lock held.
 public final class FaultLog: ChannelInstrument {
     private struct Place: Hashable {
         let code: Fault.Code
@@ -66,7 +66,7 @@ public final class FaultLog: ChannelInstrument {
         written = Locked(Written(start: now()))
     }
 
-    /// Writes a line, unless there are too many.
+    /// Writes a line, unless a limit is reached.
     public func report(_ fault: Fault) {
         let place = Place(
             code: fault.code,

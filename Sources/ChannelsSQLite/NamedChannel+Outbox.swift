@@ -5,8 +5,9 @@ public import GRDB
 
 /// The transactional outbox: a message that commits with your data.
 extension NamedChannel where Message: Encodable {
-    /// Stores a message in your own transaction, in your own database: it is delivered once the transaction
-    /// commits, and never if it is rolled back.
+    /// Stores a message in a transaction on your own database.
+    ///
+    /// It is delivered once the transaction commits, and never if it is rolled back.
     ///
     /// ```swift
     /// try await database.write { db in
@@ -17,15 +18,14 @@ extension NamedChannel where Message: Encodable {
     ///
     /// Every ``SQLiteTransport`` over the file delivers it as a durable message, to this process as well,
     /// with a remote origin; a ``Relay`` forwards it to a broker. It reaches this process's listeners only if
-    /// its bridge has an `incoming` route for the name. The tables are created if the database does not have
-    /// them.
+    /// its bridge has an `incoming` route for the name. Missing tables are created.
     ///
     /// - Parameters:
     ///   - type: The name of the type in the envelope; by default the name of `Message`.
     ///   - codec: The codec of the receiving routes: JSON by default.
     ///   - subjectPrefix: The `BridgeConfiguration/subjectPrefix` of the receiving bridges: empty by default.
     ///     With another one, they do not receive the message.
-    ///   - db: The database, inside of your transaction.
+    ///   - db: Your database, inside the transaction.
     /// - Throws: The error of the codec; a `BridgeError` for the channel of a type, which has no name, or if
     ///   a newer version has created the tables; a `DatabaseError`.
     public func post(

@@ -5,9 +5,10 @@ public import GRDB
 
 /// The inbox: a message that is settled with what its listener has done.
 extension Posted {
-    /// Settles a durable message in a transaction of your own, in the file that it came from: the message is settled
-    /// once that is committed, together with your data, and never if it is rolled back. Then it has its effect exactly
-    /// once.
+    /// Settles a durable message in a transaction of your own, on the file that it came from.
+    ///
+    /// The message is settled together with your data once the transaction commits, and never if it is rolled
+    /// back. So it takes effect exactly once.
     ///
     /// ```swift
     /// let token = board[.sold].posts.listen { post in
@@ -18,14 +19,14 @@ extension Posted {
     /// }
     /// ```
     ///
-    /// A message is settled once for all listeners of a durable name: one that settles should be the only one. If the
-    /// transaction is rolled back, the message is delivered again, also if the listener does not throw. Commit before
-    /// the listener returns.
+    /// A message is settled once for all listeners of a durable name: a listener that settles should be the
+    /// only one. If the transaction is rolled back, the message is delivered again, even if the listener does
+    /// not throw. Commit before the listener returns.
     ///
     /// - Parameter db: Your database, the file of the bridge's ``SQLiteTransport``, in your transaction.
-    /// - Throws: A `BridgeError` with the code `unsupported` for a message that did not come over a file as a durable
-    ///   one; with the code `refused` if the message is no longer this process's, because it was settled or the file
-    ///   was replaced, or if `db` is another file; a `DatabaseError`. Let it end the transaction.
+    /// - Throws: A `BridgeError` with the code `unsupported` if the message is not a durable one from a file;
+    ///   with the code `refused` if the message no longer belongs to this process, because it was settled or
+    ///   the file was replaced, or if `db` is another file; a `DatabaseError`. Let it end the transaction.
     public func settle(in db: Database) throws {
         guard let message = delivery?.context as? SQLiteDurableName.Delivery else {
             let detail = "only a message that came in as a durable one over a file can be settled in a transaction"
@@ -38,8 +39,9 @@ extension Posted {
         }
     }
 
-    /// Notes in a transaction of your own that a message has been handled, for a message that came over another
-    /// transport than this file: its effect is committed with the note, and the next delivery finds that.
+    /// Records in a transaction of your own that a message from another transport has been handled.
+    ///
+    /// The record is committed together with your data, and found at the next delivery.
     ///
     /// ```swift
     /// let token = board[.sold].posts.listen { post in
@@ -50,13 +52,13 @@ extension Posted {
     /// }
     /// ```
     ///
-    /// The notes are in the table `channels_handled`, which is created if the database does not have it.
+    /// The records are in the table `channels_handled`, which is created if missing.
     ///
     /// - Parameters:
-    ///   - count: How many notes are kept. A message that is delivered again after that many others counts as new.
+    ///   - count: How many records are kept. A message delivered again after that many others counts as new.
     ///   - db: Your database, in your transaction.
-    /// - Returns: False if it was handled before.
-    /// - Throws: A `BridgeError` with the code `unsupported` for a message without an identifier, such as one that was
+    /// - Returns: False if the message was handled before.
+    /// - Throws: A `BridgeError` with the code `unsupported` for a message without an identifier, such as one
     ///   posted in this process; a `DatabaseError`.
     public func markHandled(keeping count: Int = 1_000_000, in db: Database) throws -> Bool {
         guard let id = delivery?.id, !id.isEmpty, case .remote(let source) = origin else {

@@ -2,7 +2,7 @@
 public import Channels
 public import ChannelsBridge
 
-/// Forwards the durable messages of one transport to another, in order, at least once: from a file to a
+/// Forwards durable messages from one transport to another, in order and at least once: from a file to a
 /// broker.
 ///
 /// ```swift
@@ -12,18 +12,17 @@ public import ChannelsBridge
 ///
 /// It waits for both, retries until the target acknowledges a message, and after a kill continues with the
 /// unacknowledged ones. Each message keeps its identifier, by which a broker drops repeats. Up to 256
-/// messages are in flight: if the target loses a single one, as a cluster may while it elects a leader, that
-/// one arrives later.
+/// messages are in flight: if the target loses a single message, as a cluster may while it elects a leader,
+/// that message arrives later.
 ///
 /// A message that the target refuses, because it is too large, its subject is not permitted or no stream
-/// stores it, is reported and kept as a dead letter at the source, and the rest continues. `DeadLetterBox`
-/// puts it back at the source, and it is forwarded again.
+/// stores it, is reported and kept as a dead letter at the source; later messages are still forwarded.
+/// `DeadLetterBox` puts it back at the source, and it is forwarded again.
 ///
-/// ``status`` says what it is doing, ``statistics`` counts, and ``storeStatus()`` has its lag: what its ``name`` has yet
-/// to forward, and how old that is.
+/// ``storeStatus()`` has its lag: the messages still to be forwarded, and the age of the oldest.
 public struct Relay: Sendable {
-    /// What the relay is doing: `running` while both transports are connected, with the reason if its last attempt to
-    /// forward has failed.
+    /// What the relay is doing: `running` while both transports are connected, with the reason if the last
+    /// attempt to forward failed.
     public let status = StateChannel(BridgeStatus(.created))
     /// The durable name under which it reads.
     public let name: String
@@ -75,14 +74,14 @@ public struct Relay: Sendable {
         let lost = Locked<Set<Side>>([])
     }
 
-    /// The counters of the relay: `sent` messages, `retried` and `failed` attempts, `refused` messages that are dead
-    /// letters. The others stay zero.
+    /// The counters of the relay: messages `sent`, attempts `retried` and `failed`, messages `refused` as
+    /// dead letters. The others stay zero.
     public var statistics: BridgeStatistics { account.counters.withLock { $0 } }
 
-    /// What the source has stored, with the dead letters of the relay; ``name`` has the lag.
+    /// Reports what the source has stored, with the relay's dead letters; ``name`` has the lag.
     ///
-    /// - Throws: `BridgeError/Code/notConnected` or `BridgeError/Code/closed` if the relay does not run; the errors of
-    ///   the source.
+    /// - Throws: `BridgeError/Code/notConnected` or `BridgeError/Code/closed` if the relay is not running;
+    ///   the errors of the source.
     public func storeStatus() async throws -> [StoreStatus] { try await source.storeStatus(deadLetters: deadLetters) }
 
     /// Forwards messages until the task is cancelled.

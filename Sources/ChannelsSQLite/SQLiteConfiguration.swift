@@ -1,31 +1,32 @@
 #if SQLite
 internal import Channels
 
-/// Says where a ``SQLiteTransport`` keeps its messages, and for how long. The path must not be empty, and
-/// every limit and duration must be positive; otherwise creating the transport traps.
+/// The file, limits and timeouts of a ``SQLiteTransport``.
+///
+/// The path must not be empty, and every limit and duration must be positive; otherwise creating the
+/// transport traps.
 public struct SQLiteConfiguration: Hashable, Sendable {
     /// When a commit counts as done.
     public enum Synchronous: Hashable, Sendable {
-        /// When it is on disk: acknowledged messages survive a power failure. Messages stored at the same
-        /// time share one sync. Taking and settling messages is not synchronised: after a power failure, they
-        /// may be delivered again.
+        /// Once the commit is on disk: acknowledged messages survive a power failure. Messages stored at the
+        /// same time share one sync. Taking and settling messages is not synchronised: after a power failure,
+        /// they may be delivered again.
         case full
-        /// When the operating system has it: acknowledged messages survive a crash of the process, but the
-        /// newest may be lost in a power failure.
+        /// Once the operating system has the commit: acknowledged messages survive a crash of the process,
+        /// but the newest may be lost in a power failure.
         case normal
     }
 
-    /// Limits how long settled messages are kept, for routes that replay them.
+    /// The limits up to which settled messages are kept for replay.
     public struct Retention: Hashable, Sendable {
         /// How long a durable message is kept, by the wall clock.
         public var age: Duration
-        /// How many durable messages are kept: the newest.
+        /// How many of the newest durable messages are kept.
         public var messages: Int
-        /// The total size of their bodies and headers, in bytes.
+        /// The total size in bytes of the durable messages kept, with their headers.
         public var bytes: Int
-        /// Whether a message that a durable name has not settled is kept beyond these limits, with all later
-        /// ones. Otherwise it is lost for that name, and `BridgeError/Code/messagesLost` says how many were
-        /// lost.
+        /// Whether a message that a durable name has not settled is kept beyond the limits, with all later
+        /// ones. Otherwise it is lost for that name, and `BridgeError/Code/messagesLost` has the number.
         public var keepsUnsettled: Bool
 
         /// Creates a retention.
@@ -39,8 +40,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         }
     }
 
-    /// The path of the file, which is created if there is none. It may be a database of your own: the transport's
-    /// tables begin with `channels_`. A relative path is resolved when the transport is created.
+    /// The path of the file, which is created if missing. It may be your own database: the transport's tables
+    /// begin with `channels_`. A relative path is resolved when the transport is created.
     public var path: String
     /// How long messages are kept.
     public var retention: Retention
@@ -48,9 +49,10 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public var synchronous: Synchronous
     /// How long a call waits for a file that another program has locked.
     public var busyTimeout: Duration
-    /// How many messages of a durable name a process takes before it has settled them, and so how many others of the name
-    /// cannot have. Lower it where a message takes a listener long, so that processes share the work evenly; a low
-    /// number costs throughput.
+    /// How many unsettled messages of a durable name one process holds.
+    ///
+    /// Other processes cannot take these: lower the limit for slow listeners, so that processes share the
+    /// work evenly. A low limit costs throughput.
     public var unsettledLimit: Int
     /// The maximum number of bytes of a body.
     public var bodyLimit: Int

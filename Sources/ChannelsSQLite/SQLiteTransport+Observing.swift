@@ -77,9 +77,9 @@ extension SQLiteTransport {
 // MARK: Status
 
 extension SQLiteTransport {
-    /// Reports what the durable names have yet to do, the dead letters, and the size of the file.
+    /// Reports the backlog of the durable names, the dead letters, and the size of the file.
     ///
-    /// - Complexity: O(*n*) in the number of messages that wait, for each name.
+    /// - Complexity: O(*n*) in the number of waiting messages, for each name.
     public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
         let file = try session().file
         let found: StoreStatus = try await file.observe { [path = file.location] db in

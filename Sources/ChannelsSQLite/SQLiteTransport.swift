@@ -17,9 +17,9 @@ internal import Foundation
 /// - Durable messages are delivered at least once, in the order in which they were stored. Processes with the
 ///   same durable name share them; order then holds within each process. A new durable name starts with the
 ///   oldest stored message.
-/// - When a process ends, in whatever way, its unsettled messages go to another one with the same durable
-///   name: within 0.1 s to a running one, and before anything newer to one that starts. A stopped (`SIGSTOP`)
-///   process keeps its messages. A kernel lock on a small file beside the database decides, not a clock.
+/// - However a process ends, its unsettled messages go to another one with the same durable name: within 0.1
+///   s to a running one, and before anything newer to one that starts. A stopped (`SIGSTOP`) process keeps
+///   its messages. A kernel lock on a small file beside the database decides, not a clock.
 /// - A durable message is acknowledged when it is on disk (``SQLiteConfiguration/Synchronous``).
 /// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full,
 ///   the transport is disconnected. That is noticed within two seconds of the first write, and each reason is
@@ -27,11 +27,11 @@ internal import Foundation
 ///   order, once a commit succeeds.
 /// - If the file is replaced by an older copy, `BridgeError/Code/messagesLost` is reported, and every
 ///   subscription starts again with the messages of the copy.
-/// - Messages that are not durable are delivered at most once, to those who subscribe when they are published.
+/// - Messages that are not durable are delivered at most once, to those subscribed at the time.
 /// - Messages published at the same time share a commit.
-/// - Subscribers of the same connection are woken at once. Those of other processes poll every 5 ms while
-///   there is something to receive, and less often the longer there is nothing: every 50 ms after a second,
-///   every 100 ms after two.
+/// - Subscribers of the same connection are woken at once. Subscribers in other processes poll every 5 ms
+///   while messages arrive, and less often the longer none do: every 50 ms after a second, every 100 ms after
+///   two.
 /// - Requests are not carried: `BridgeError/Code/unsupported`.
 ///
 /// The file may be your own database, with ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)`` as
@@ -66,7 +66,7 @@ public final class SQLiteTransport: Transport {
 
     // MARK: Lifecycle
 
-    /// Opens the file, creating it if there is none.
+    /// Opens the file, or creates it.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         try phase.withLock { phase in
             switch phase {
@@ -90,8 +90,9 @@ public final class SQLiteTransport: Transport {
         events.deliver()
     }
 
-    /// Commits queued messages and closes the file. If another program has locked the file, it keeps trying
-    /// until `SQLiteConfiguration/busyTimeout` has passed.
+    /// Commits queued messages and closes the file.
+    ///
+    /// If another program has locked the file, it retries until `SQLiteConfiguration/busyTimeout` has passed.
     public func close(within timeout: Duration) async throws {
         let former = phase.withLock { phase in
             defer { phase = .closed }
@@ -187,8 +188,8 @@ public final class SQLiteTransport: Transport {
         }
     }
 
-    /// Ends the subscriptions that are not durable, and returns when their handlers have been called for
-    /// every message delivered so far.
+    /// Ends the subscriptions that are not durable, and returns when their handlers have received every
+    /// message delivered so far.
     public func drainSubscriptions(within timeout: Duration) async { await (try? session())?.drain(within: timeout) }
 
     // MARK: Requests

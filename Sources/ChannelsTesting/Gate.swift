@@ -1,7 +1,9 @@
 internal import Channels
 internal import Synchronization
 
-/// Suspends listeners and other tasks until a test opens it. It opens once. Waiting does not block a thread.
+/// Suspends listeners and other tasks until a test opens it.
+///
+/// It opens once. Waiting does not block a thread.
 ///
 /// ```swift
 /// let gate = Gate()
@@ -38,8 +40,9 @@ public final class Gate: Sendable {
     /// How many tasks are waiting.
     public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Resumes every waiting task; later waits return immediately. May be called from any thread. Opening the
-    /// gate again does nothing.
+    /// Resumes every waiting task; later waits return immediately.
+    ///
+    /// May be called from any thread. Opening the gate again does nothing.
     public func open() {
         let waiting = state.withLock { state in
             defer { state.waiting = [:] }
@@ -57,7 +60,7 @@ public final class Gate: Sendable {
 
     /// Suspends until the gate is open.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled before.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func waitUnlessCancelled() async throws {
         let key = Key()
         try await withTaskCancellationHandler {
@@ -71,8 +74,9 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Suspends until a task has come to wait at the gate; returns at once if one has, also if the gate has been opened
-    /// since. Does not end if the task is cancelled.
+    /// Suspends until a task waits at the gate, even if the caller is cancelled.
+    ///
+    /// Returns at once if one has waited before, even if the gate has been opened since.
     public func waitUntilReached() async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in

@@ -15,13 +15,13 @@ public import Channels
 ///
 /// - While a message is held, `post` returns 0 and `postAndWait` returns at once: no listener has been
 ///   reached.
-/// - Sender, origin and `echo:` are preserved; the posting isolation is that of the caller of
+/// - Sender, origin and `echo:` are preserved; the posting isolation is the isolation that calls
 ///   ``deliver(_:isolation:)``.
 /// - Messages that a listener posts on these channels during a delivery are held, too.
 /// - A channel held twice, by one lane or two, is delivered once, by the lane that held it first.
 /// - Other interceptors see a message when it is delivered. States and requests cannot be held.
 ///
-/// When the lane is released, held messages are lost and later ones pass.
+/// When the lane is released, held messages are lost, and later messages pass.
 public final class ManualLane: Sendable {
     private struct Held {
         let deliver: @Sendable (isolated (any Actor)?) async -> Void
@@ -61,7 +61,7 @@ public final class ManualLane: Sendable {
 
     /// Holds the messages of a channel from now on.
     ///
-    /// - Parameter channel: The channel, kept alive while messages of it are held.
+    /// - Parameter channel: The channel, kept alive while its messages are held.
     public func hold<Message>(_ channel: Channel<Message>) {
         let holding = Holding()
         channel.withhold(self) { [weak channel] me, post, echo in
@@ -77,7 +77,7 @@ public final class ManualLane: Sendable {
         }
     }
 
-    /// Holds the messages of a named channel from now on. The lane keeps the channel alive.
+    /// Holds the messages of a named channel from now on, and keeps the channel alive.
     public func hold<Message>(_ channel: NamedChannel<Message>) {
         hold(channel.channel)
     }

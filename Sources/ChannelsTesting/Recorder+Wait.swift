@@ -67,8 +67,8 @@ extension Recorder {
 
     /// Waits until the recorded elements satisfy a condition, or the task is cancelled.
     ///
-    /// - Parameter isEnough: The condition. Called now with all elements, and then for every further element
-    ///   with all up to it, in order, so a condition that holds only for a moment is not missed.
+    /// - Parameter isEnough: The condition. Called now with all elements, and then for every further one with
+    ///   all up to it, in order, so a condition that holds only briefly is not missed.
     /// - Returns: The elements that satisfied it; all of them if the task was cancelled.
     @discardableResult
     public func wait(until isEnough: @Sendable ([Element]) -> Bool) async -> [Element] {

@@ -107,7 +107,7 @@ public final class Recorder<Element: Sendable>: Sendable {
     /// Creates an empty recorder.
     public init() {}
 
-    /// Creates a recorder that records every message of a source, as long as it lives.
+    /// Creates a recorder that records every message of a source while the recorder lives.
     ///
     /// It listens without isolation, so messages are recorded when `post` returns. A state's current value is
     /// recorded first.

@@ -10,8 +10,7 @@ public struct TestFailure: Error, Sendable {
         private enum Storage: String { case missingMessages, faults, listenersLeft }
         private let storage: Storage
 
-        /// Fewer messages arrived in time than the test expects. Read which arrived in
-        /// ``TestFailure/details``.
+        /// Fewer messages arrived in time than the test expects. ``TestFailure/details`` lists them.
         public static let missingMessages = Code(storage: .missingMessages)
         /// Faults were raised while the test ran. Correct their cause.
         public static let faults = Code(storage: .faults)
@@ -26,7 +25,7 @@ public struct TestFailure: Error, Sendable {
     public let code: Code
     /// The file and line of the call: `AppTests/TillTests.swift:12`.
     public let site: RegistrationSite
-    /// The messages that did arrive; or each fault, and each remaining listener.
+    /// The messages that arrived; or each fault, and each remaining listener.
     public let details: [String]
     /// The error that the test threw, if there were faults as well.
     public let underlyingError: (any Error)?

@@ -12,8 +12,8 @@ public import Channels
 /// }
 /// ```
 ///
-/// In the body, await first and expect then: `let sale = try await recorder.next(within: .seconds(1))`, and
-/// `#expect(sale == soup)` below it. The compiler does not look into macros when it infers whether a closure throws.
+/// In the body, await before you expect: `let sale = try await recorder.next(within: .seconds(1))`, then
+/// `#expect(sale == soup)`. The compiler ignores macros when it infers whether a closure throws.
 ///
 /// The body runs in the caller's isolation. When it has returned, its objects should be deallocated, and
 /// their listeners with them. A listener still registered then is reported with its channel and registration
@@ -23,8 +23,8 @@ public import Channels
 /// It does not wait for a call whose listener has already ended. A fault that such a call raises after the
 /// test is written to standard error.
 ///
-/// An error of the body is rethrown. If there were faults, too, a ``TestFailure`` with both is thrown,
-/// because a fault is often the cause.
+/// An error of the body is rethrown; if there were faults, too, in a ``TestFailure`` with both, because a
+/// fault is often the cause.
 ///
 /// - Parameters:
 ///   - reentrancy: The default of the switchboard's channels.

@@ -1,8 +1,9 @@
 public import Channels
 internal import Synchronization
 
-/// Carries channels of a switchboard over a message broker to other processes. The code that posts and
-/// listens does not change.
+/// Carries channels of a switchboard over a message broker to other processes.
+///
+/// The code that posts and listens does not change.
 ///
 /// ```swift
 /// let broker = InMemoryBroker()
@@ -17,9 +18,8 @@ internal import Synchronization
 ///
 /// ## Behavior
 ///
-/// - A message from another process has the `Posted.origin` `.remote`. It is never sent out again, neither by
-///   this bridge nor by another bridge of the same switchboard. A bridge drops its own messages when the
-///   broker returns them.
+/// - A message from another process has the `Posted.origin` `.remote`. No bridge of the same switchboard
+///   sends it out again. A bridge drops its own messages when the broker returns them.
 /// - On each route, messages of one poster arrive in order. Order between routes is not guaranteed.
 /// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable
 ///   messages are delivered at least once: a message whose listener threw is delivered again, and duplicates
@@ -57,7 +57,9 @@ public final class Bridge: Sendable {
     var switchboard: Switchboard { record.switchboard }
     var workers: [any RouteWorker] { life.withLock { $0.workers } }
 
-    /// Creates a bridge. From now on, messages posted on its outgoing routes are queued until it runs.
+    /// Creates a bridge.
+    ///
+    /// From now on, messages posted on its outgoing routes are queued until it runs.
     ///
     /// - Parameters:
     ///   - name: The role of this process: `kitchen`. Processes whose bridges have the same name share
@@ -103,7 +105,7 @@ public final class Bridge: Sendable {
 
     /// The counters of the bridge.
     ///
-    /// Each is exact, but they are not read at the same instant.
+    /// Each counter is exact, but they are not read at one instant.
     public var statistics: BridgeStatistics {
         let (context, workers) = life.withLock { ($0.context, $0.workers) }
         var statistics = context.statistics
@@ -157,8 +159,8 @@ public final class Bridge: Sendable {
 
     /// Suspends until the bridge carries messages: the readiness check of a service.
     ///
-    /// It also waits for the first call of `run()`. Between two runs, it throws the reason why the former one
-    /// ended.
+    /// It also waits for the first call of `run()`. Between two runs, it throws the reason why the previous
+    /// one ended.
     ///
     /// - Throws: The reason if the bridge has ended; ``BridgeError/Code/closed`` if it was cancelled;
     ///   `CancellationError` if this task is cancelled.

@@ -1,49 +1,61 @@
 internal import Channels
 
-/// The codec, limits, timeouts and delays of a bridge. Limits must be positive and names valid; otherwise
-/// `Bridge.init` traps.
+/// The codec, limits, timeouts and delays of a bridge.
+///
+/// Limits must be positive and names valid; otherwise `Bridge.init` traps.
 public struct BridgeConfiguration: Sendable {
     /// Encodes messages, unless a route has a codec of its own. All processes that exchange messages must use
     /// the same codec. JSON by default.
     public var codec: any Codec
     /// The prefix of subjects at the broker, such as the environment or the tenant: with `staging`, the
-    /// channel `shop.sold` has the subject `staging.shop.sold`. Bridges with different prefixes do not
-    /// receive each other's messages. Empty by default. One or more tokens of a channel name.
+    /// channel `shop.sold` has the subject `staging.shop.sold`.
+    ///
+    /// Bridges with different prefixes do not receive each other's messages. Empty by default. One or more
+    /// tokens of a channel name.
     public var subjectPrefix: String
-    /// The name under which the broker keeps dead letters of durable messages: with `dead`, those of
-    /// `shop.sold` are published durably on `dead.shop.sold`, after the ``subjectPrefix``. A message is
-    /// terminated only when its letter is stored, or is too large to be. The broker has to store these
-    /// subjects. ``DeadLetterBox`` republishes them. Nil by default: dead letters are only passed to the
-    /// handler.
+    /// The name under which the broker keeps dead letters of durable messages: with `dead`, letters of
+    /// `shop.sold` are published durably on `dead.shop.sold`, after the ``subjectPrefix``.
+    ///
+    /// A message is terminated only once its letter is stored, or is too large to store. The broker must
+    /// store these subjects. ``DeadLetterBox`` republishes them. Nil by default: dead letters are only passed
+    /// to the handler.
     public var deadLetters: String?
     /// How many messages all routes of the bridge may hold together: half for messages to be sent or
-    /// acknowledged, half for messages queued for listeners, including lanes and mailboxes. One route may
-    /// hold a quarter of its half; from three durable incoming routes on, they have equal shares, and all
-    /// others together one more. A message that does not fit is dropped, counted and reported as a fault;
+    /// acknowledged, half for messages queued for listeners, including lanes and mailboxes.
+    ///
+    /// One route may hold a quarter of its half; three or more durable incoming routes have equal shares, and
+    /// all others together one more. A message that does not fit is dropped, counted and reported as a fault;
     /// durable routes fetch no more than their share. 131,072 by default.
     public var messageLimit: Int
     /// The total size of encoded messages, headers and duplicate-detection state that the bridge may hold.
+    ///
     /// Half is for each direction; one route may use a quarter of its half. Unencoded messages and listeners'
-    /// own memory do not count. 256 MiB by default. Below 32 MiB, a route remembers fewer than 16,384 of the messages
-    /// that it has received: if more than that fail in turn, their failures are not counted up to ``failureLimit``.
+    /// own memory do not count. 256 MiB by default. Below 32 MiB, a route remembers fewer than 16,384
+    /// received messages: if more fail in turn, their failures are not counted up to ``failureLimit``.
     public var byteLimit: Int
-    /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024 by
-    /// default. With 1, order is preserved even if the broker loses single messages, as a cluster may while it
-    /// elects a leader.
+    /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024
+    /// by default.
+    ///
+    /// With 1, order is preserved even if the broker loses single messages, as a cluster may while it elects
+    /// a leader.
     public var unacknowledgedLimit: Int
     /// How often the listeners of a durable message may fail, in this process, before it becomes a dead
-    /// letter. Only errors of listeners and the ``listenerTimeout`` count, not shutdowns, crashes or full
-    /// buffers. 5 by default.
+    /// letter.
+    ///
+    /// Only errors of listeners and the ``listenerTimeout`` count, not shutdowns, crashes or full buffers. 5
+    /// by default.
     public var failureLimit: Int
     /// How often the broker may deliver a durable message before it becomes a dead letter without reaching
-    /// listeners: for a message that crashes its process each time. Shutdowns and crashes count, also for
-    /// messages that were only queued in that process: choose a large number, such as 100, and set
-    /// ``deadLetters``. Nil by default: no limit.
+    /// listeners: for a message that crashes its process each time.
+    ///
+    /// Shutdowns and crashes count, also for messages that were only queued in that process: choose a large
+    /// number, such as 100, and set ``deadLetters``. Nil by default: no limit.
     public var deliveryLimit: Int?
-    /// How long the listeners of a durable message may take together before that counts as a failure and the
-    /// message is delivered again. A running listener is not stopped. Messages behind it time out, too,
-    /// without reaching a listener: choose a limit that only a hanging listener exceeds. Nil by default: no
-    /// limit.
+    /// How long the listeners of a durable message may take together before the message counts as failed and
+    /// is delivered again.
+    ///
+    /// A running listener is not stopped. Messages behind it time out, too, without reaching a listener:
+    /// choose a limit that only a hanging listener exceeds. Nil by default: no limit.
     public var listenerTimeout: Duration?
     /// The delays before a failed message is delivered again, and between attempts to publish. From 100
     /// milliseconds to 30 seconds by default.
@@ -52,8 +64,8 @@ public struct BridgeConfiguration: Sendable {
     public var requestTimeout: Duration
     /// How many requests from other processes one route handles concurrently. 64 by default.
     public var concurrentRequestLimit: Int
-    /// How long closing a bridge may take: sending waiting messages, and delivering received ones. Ten
-    /// seconds by default. Zero does not wait.
+    /// How long closing a bridge may take: sending queued messages, and delivering received ones. Ten seconds
+    /// by default. Zero does not wait.
     public var closeTimeout: Duration
     /// The clock for the delays before retries.
     public var clock: any Clock<Duration>

@@ -18,7 +18,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let notConnected = Code(storage: .notConnected)
         /// The bridge or transport was closed. Run the bridge, or connect the transport, again.
         public static let closed = Code(storage: .closed)
-        /// The bridge is running: it runs once at a time. End that run first, or create another one.
+        /// The bridge is already running. End that run first, or create another bridge.
         public static let alreadyRunning = Code(storage: .alreadyRunning)
         /// The broker rejected the credentials. Correct them, and run the bridge again.
         public static let authenticationFailed = Code(storage: .authenticationFailed)
@@ -34,14 +34,14 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// The broker did not acknowledge a durable message in time. It may or may not have stored it.
         /// A bridge repeats it; on a transport, publish it again with its identifier.
         public static let notAcknowledged = Code(storage: .notAcknowledged)
-        /// The broker already has another message with the identifier of a durable message published for the
-        /// first time, and did not store the new one. Publish it with another identifier.
+        /// The broker already has another message with the identifier of a new durable message, and did not
+        /// store the new one. Publish it with another identifier.
         public static let duplicateIdentifier = Code(storage: .duplicateIdentifier)
         /// The broker refused a message, and would refuse it again. Do not repeat it: correct it, as
         /// ``BridgeError/detail`` says.
         public static let refused = Code(storage: .refused)
-        /// The broker has lost the states that it had stored. The bridge stores its own again: compare them
-        /// with their source.
+        /// The broker has lost its stored states. The bridge stores its own again: compare them with their
+        /// source.
         public static let lastValuesLost = Code(storage: .lastValuesLost)
         /// The broker has lost durable messages that were not settled. Send them again from their source.
         public static let messagesLost = Code(storage: .messagesLost)
@@ -56,7 +56,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// A text is not a valid subject or pattern. Correct it: ``BridgeError/detail`` or
         /// ``BridgeError/underlyingError`` says what is wrong.
         public static let invalidName = Code(storage: .invalidName)
-        /// A header is not valid. Remove control characters, spaces at the ends, and what is not ASCII from
+        /// A header is not valid. Remove control characters, spaces at the ends, and non-ASCII characters in
         /// its name.
         public static let invalidHeader = Code(storage: .invalidHeader)
         /// A message is declared as a CloudEvent, but is not a valid event of CloudEvents 1.0. Correct its
@@ -70,8 +70,9 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// A message declares another type than its channel has. Give both sides one `type:`.
         public static let unknownType = Code(storage: .unknownType)
         /// The listeners of a durable message failed as often as the configuration allows, or the broker
-        /// delivered it more often than ``BridgeConfiguration/deliveryLimit``. Correct the listener, and put
-        /// the dead letter back.
+        /// delivered it more often than ``BridgeConfiguration/deliveryLimit``.
+        ///
+        /// Correct the listener, and put the dead letter back.
         public static let tooManyFailures = Code(storage: .tooManyFailures)
         /// The transport does not support this. Use another transport, or other routes;
         /// ``BridgeError/detail`` says what is missing.

@@ -20,10 +20,10 @@ extension BridgeRoute {
     /// let routes: [BridgeRoute] = [.incoming(.sold).inGroup("bookkeepers")]
     /// ```
     ///
-    /// A durable route belongs to the group named like its bridge, unless this gives it another one. Messages
+    /// A durable route belongs to the group named like its bridge, unless this method names another. Messages
     /// that are not durable go to every process without a group, and to one member of each group, chosen by
-    /// the broker; order holds only among the messages of one process. A process drops its own messages: to send and
-    /// share one name in the same process, use ``incoming(_:as:durable:type:)``.
+    /// the broker; order holds only among the messages of one process. A process drops its own messages: to
+    /// send and share one name in the same process, use ``incoming(_:as:durable:type:)``.
     ///
     /// - Precondition: The route receives messages, and the name is not empty.
     public func inGroup(_ name: String) -> BridgeRoute {
@@ -34,21 +34,23 @@ extension BridgeRoute {
         return incoming { $0.group = ExactText(name) }
     }
 
-    /// Sets where the durable name of the route starts when it subscribes for the first time. The default is
-    /// ``ReplayStart/beginning``; `.replaying(from: .new)` skips messages published before.
+    /// Sets where the route's durable name starts when it subscribes for the first time.
+    ///
+    /// The default is ``ReplayStart/beginning``; `.replaying(from: .new)` skips messages published before.
     ///
     /// - Precondition: The route receives durable messages.
     public func replaying(from start: ReplayStart) -> BridgeRoute {
         durable("begin with earlier ones") { $0.start = start }
     }
 
-    /// Returns durable messages that cannot be decoded to the broker, up to this many times. A route without this
-    /// modifier does so twice.
+    /// Returns undecodable durable messages to the broker, up to this many times.
     ///
-    /// They are redelivered after the delays of ``BridgeConfiguration/backoff``, behind messages that can be
-    /// decoded, so that a newer process with the same durable name can decode them. Then they become dead
-    /// letters, kept if the bridge has ``BridgeConfiguration/deadLetters``, and dropped otherwise; with 0, at
-    /// once. The broker counts deliveries, so the limit is for all processes of the name together.
+    /// A route without this modifier does so twice.
+    ///
+    /// They are redelivered after the delays of ``BridgeConfiguration/backoff``, behind decodable messages,
+    /// so that a newer process with the same durable name can decode them. Then they become dead letters,
+    /// kept if the bridge has ``BridgeConfiguration/deadLetters``, and dropped otherwise; with 0, at once.
+    /// The broker counts deliveries, so the limit is for all processes of the name together.
     ///
     /// A message whose envelope is not valid is a dead letter at once, as are messages that are not durable.
     ///

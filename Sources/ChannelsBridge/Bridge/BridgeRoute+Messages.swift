@@ -34,8 +34,9 @@ extension BridgeRoute {
         outgoing(pattern, message, durable, type) { _ in nil }
     }
 
-    /// Subscribes to a name and posts the messages of other processes in this one. `Posted.origin` has their
-    /// source. They are never sent out again.
+    /// Subscribes to a name and posts the messages of other processes in this one.
+    ///
+    /// `Posted.origin` has their source. They are never sent out again.
     ///
     /// Messages are delivered one at a time. A durable message is acknowledged when every listener has
     /// finished with it, even if there is none, so register listeners before the bridge runs. If a listener
@@ -58,11 +59,11 @@ extension BridgeRoute {
         incoming(matching: pattern(name), of: Message.self, durable: durable, type: type)
     }
 
-    /// Subscribes to a name and posts its messages on another one in this process, those that this process has
-    /// published included.
+    /// Subscribes to a name and posts its messages, including this process's own, on another name in this
+    /// process.
     ///
-    /// Use it where one process posts work and does its share of it: what is posted on `ordered` is stored, and goes
-    /// to one of the processes with the durable name, maybe to the one that has posted it.
+    /// Use it where a process posts work and does its share of it: a message on `ordered` is stored, and goes
+    /// to one of the processes with the durable name, maybe to its poster.
     ///
     /// ```swift
     /// let routes: [BridgeRoute] = [
@@ -72,8 +73,8 @@ extension BridgeRoute {
     /// board[.cooking].listen(board) { board, order in try await cook(order) }
     /// ```
     ///
-    /// A listener on the first name receives what this process posts, at once and without the broker. In all else,
-    /// the route is like ``incoming(_:durable:type:)``. Faults and dead letters have the first name.
+    /// A listener on the first name receives this process's posts at once, without the broker. Otherwise, the
+    /// route is like ``incoming(_:durable:type:)``. Faults and dead letters have the first name.
     ///
     /// - Precondition: The names differ.
     public static func incoming<Message: Decodable & Sendable>(
@@ -132,7 +133,7 @@ extension BridgeRoute {
     /// Publishes and subscribes: ``outgoing(_:durable:type:)`` and ``incoming(_:durable:type:)``.
     ///
     /// With `durable`, give each process its own bridge name: processes with one name share the messages, and
-    /// a process that receives its own message drops it.
+    /// a process drops its own.
     public static func both<Message: Codable & Sendable>(
         _ name: ChannelName<Message>,
         durable: Bool = false,

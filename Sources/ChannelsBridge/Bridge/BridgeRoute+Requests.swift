@@ -9,8 +9,8 @@ extension BridgeRoute {
     /// responder of the lowest priority.
     ///
     /// - Parameter errors: A type of error that arrives as itself if the remote responder throws it, and the
-    ///   route ``answering(_:errors:)`` there declares it, too. An enum can stand for several. Any other error arrives
-    ///   as a ``BridgeError`` with the code ``BridgeError/Code/remoteFailure`` and its description.
+    ///   route ``answering(_:errors:)`` there declares it, too. Use an enum for several. Any other error
+    ///   arrives as a ``BridgeError`` with the code ``BridgeError/Code/remoteFailure`` and its description.
     public static func asking<
         Request: Codable & Sendable,
         Response: Codable & Sendable,
@@ -27,12 +27,12 @@ extension BridgeRoute {
     /// Answers requests from other processes on a name with the responders of this one.
     ///
     /// Declare it only in processes that register a responder: each request goes to one of the processes with
-    /// this route, even to one that has no responder. If a responder throws, the description of its error is
+    /// this route, even to one without a responder. If a responder throws, the description of its error is
     /// sent to the asking process.
     ///
-    /// - Parameter errors: A type of error that is sent with its values, encoded as responses are, so that a process
-    ///   whose route ``asking(_:errors:)`` declares it throws the same error. Types are told apart by their names
-    ///   without the module.
+    /// - Parameter errors: A type of error that is sent with its values, encoded as responses are, so that a
+    ///   process whose route ``asking(_:errors:)`` declares it throws an equal one. Types are matched by
+    ///   name, without the module.
     public static func answering<
         Request: Codable & Sendable,
         Response: Codable & Sendable,

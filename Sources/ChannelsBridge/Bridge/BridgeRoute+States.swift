@@ -22,8 +22,9 @@ extension BridgeRoute {
         state(name, initial, type, sends: true, receives: true)
     }
 
-    /// Stores the values of a named state at the broker, beginning with the current one. Values stored by
-    /// other processes are ignored.
+    /// Stores the values of a named state at the broker, beginning with the current one.
+    ///
+    /// Values stored by other processes are ignored.
     public static func outgoing<State: Codable & Sendable>(
         state name: StateName<State>,
         initial: State,
@@ -33,7 +34,9 @@ extension BridgeRoute {
     }
 
     /// Sets a named state to the values that other processes store at the broker, beginning with the current
-    /// one. Values set in this process are not stored.
+    /// one.
+    ///
+    /// Values set in this process are not stored.
     public static func incoming<State: Codable & Sendable>(
         state name: StateName<State>,
         initial: State,

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// Names a channel that a bridge carries, and in which direction.
+/// A channel or pattern that a bridge carries, and the direction.
 ///
 /// ```swift
 /// let routes: [BridgeRoute] = [

@@ -16,22 +16,22 @@ public struct BridgeStatistics: Hashable, Sendable {
     public var dropped = 0
     /// Messages and states delivered to the switchboard; durable messages: after every listener has finished.
     public var received = 0
-    /// Messages of this bridge itself that came back from the broker.
+    /// This bridge's own messages that the broker returned.
     public var echoes = 0
     /// Durable messages that had already been delivered, or that were put back for another durable name.
     public var duplicates = 0
     /// Messages that can never be delivered (``DeadLetter``), including those that the transport could not
     /// read.
     public var refused = 0
-    /// Durable messages returned to the broker for another delivery, because a listener threw or took too long,
-    /// its mailbox was full, or the message could not be decoded yet.
+    /// Durable messages returned to the broker for another delivery, because a listener threw or took too
+    /// long, its mailbox was full, or the message could not be decoded yet.
     public var retried = 0
     /// Messages dropped because the incoming buffer was full.
     public var overflowed = 0
     /// Received messages whose delivery was incomplete when the bridge ended. The broker delivers durable
     /// ones again.
     public var unfinished = 0
-    /// Requests of this process that another one answered.
+    /// Requests of this process that another process answered.
     public var asked = 0
     /// Requests from other processes answered here, with a response or an error.
     public var answered = 0

@@ -1,4 +1,4 @@
-/// Says what a bridge is doing, and why it is not ready.
+/// The phase of a bridge, and why it is not ready.
 ///
 /// ```swift
 /// let watching = bridge.status.listen { status in print(status) }
@@ -28,7 +28,7 @@ public struct BridgeStatus: Sendable, CustomStringConvertible {
         public var description: String { "\(storage)" }
     }
 
-    /// What it is doing.
+    /// What the bridge is doing.
     public let phase: Phase
     /// The reason, if something failed: why the last attempt to connect failed, why the connection was lost,
     /// or what `run()` threw.

@@ -7,7 +7,7 @@ public struct DeadLetter: Sendable {
     public let message: TransportMessage
     /// Why it cannot be delivered.
     public let error: BridgeError
-    /// How often it was delivered, as the broker counts.
+    /// How often the message was delivered, by the broker's count.
     public let deliveryCount: Int
 
     /// Creates a dead letter, for tests of a handler.
@@ -19,7 +19,7 @@ public struct DeadLetter: Sendable {
 }
 
 extension DeadLetter {
-    /// What identifies the message, and when it was posted; nil if its attributes cannot be read.
+    /// The message's identifier, time and delivery count; nil if its attributes cannot be read.
     public var delivery: RemoteDelivery? {
         guard
             let arrival = try? Arrival(headers: message.headers, body: message.body, subject: message.subject)
@@ -36,6 +36,7 @@ extension DeadLetter: CustomStringConvertible {
     }
 }
 
-/// Called for every dead letter, before the message is terminated at the broker. Later messages of the same
-/// route wait until it returns.
+/// Called for every dead letter, before the message is terminated at the broker.
+///
+/// Later messages of the route wait until it returns.
 public typealias DeadLetterHandler = @Sendable (DeadLetter) async -> Void

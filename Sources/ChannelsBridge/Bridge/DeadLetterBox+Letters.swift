@@ -3,7 +3,7 @@ internal import Channels
 extension DeadLetterBox {
     /// A dead letter that a broker keeps.
     public struct Letter: Sendable {
-        /// Names the letter in its box: its number in the stream.
+        /// The identifier of the letter: its number in the stream.
         public let id: String
         /// The message as it was received, with its own subject, headers and identifier.
         public let message: TransportMessage
@@ -11,12 +11,12 @@ extension DeadLetterBox {
         public let durableName: String?
         /// Why the message could not be delivered.
         public let reason: String?
-        /// How often the message had been delivered, as the broker counted.
+        /// How often the message had been delivered, by the broker's count.
         public let attempts: Int?
         /// When the letter was stored, as `2026-01-31T12:34:56.789Z`.
         public let time: String?
-        /// Whether it has been put back. Over NATS nil for letters behind one that could not be put back; and a letter
-        /// that was put back alone is no longer there.
+        /// Whether the letter has been put back. Over NATS, nil for letters behind one that could not be put
+        /// back; a letter put back alone is removed.
         public let isPutBack: Bool?
 
         fileprivate let number: UInt64
@@ -26,11 +26,13 @@ extension DeadLetterBox {
         public var messageID: String? { message.headers[TransportHeaders.id] }
     }
 
-    /// Lists the letters, oldest first. Nothing is taken: others may put letters back meanwhile.
+    /// Lists the letters, oldest first.
+    ///
+    /// Nothing is taken: others may put letters back meanwhile.
     ///
     /// - Parameter transport: A transport that is not connected. It is closed at the end.
-    /// - Throws: The transport's errors; ``BridgeError/Code/unsupported`` if it cannot list messages, as the one in
-    ///   memory.
+    /// - Throws: The transport's errors; ``BridgeError/Code/unsupported`` if it cannot list messages, such as
+    ///   ``InMemoryTransport``.
     /// - Complexity: O(*n*) in the messages stored; over NATS, one request for each letter.
     public func letters(over transport: any Transport) async throws -> [Letter] {
         try await withConnection(transport) {
@@ -40,14 +42,16 @@ extension DeadLetterBox {
         }
     }
 
-    /// Puts one letter back, as ``putBack(over:atMost:quiet:)`` does with all. Over NATS, the letter is removed then.
+    /// Republishes one letter, like ``putBack(over:atMost:quiet:)``.
+    ///
+    /// Over NATS, the letter is then removed.
     ///
     /// - Parameters:
     ///   - id: The ``Letter/id`` of the letter, or the identifier of its message.
     ///   - transport: A transport that is not connected. It is closed at the end.
     /// - Returns: The letter.
-    /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, several have that message, or it was put back
-    ///   before; the errors of ``putBack(over:atMost:quiet:)``.
+    /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, several have that message, or it
+    ///   was put back before; the errors of ``putBack(over:atMost:quiet:)``.
     public func putBack(_ id: String, over transport: any Transport) async throws -> Letter {
         try await withConnection(transport) {
             let letter = try await letter(id, connected: transport)

@@ -8,8 +8,8 @@ package import Channels
 /// let count = try await box.putBack(over: transport)
 /// ```
 ///
-/// ``letters(over:)``, ``putBack(_:over:)`` and ``drop(_:over:)`` handle letters one by one; the channels tool does so
-/// with `channels dead`.
+/// ``letters(over:)``, ``putBack(_:over:)`` and ``drop(_:over:)`` handle letters one by one, as does the
+/// command `channels dead`.
 public struct DeadLetterBox: Sendable {
     let prefix: String
     private let configuration: BridgeConfiguration
@@ -33,15 +33,15 @@ public struct DeadLetterBox: Sendable {
     /// it again.
     ///
     /// A letter is put back once: the box is itself a durable name, `dead-letters`. Letters stored without a
-    /// limit stay stored. Do not put letters back twice at the same time.
+    /// limit stay stored. Do not put letters back concurrently.
     ///
     /// The name comes from the letter's own subject, whatever its headers say, so a client that may publish
     /// letters of a name cannot have a message published on another name. Nothing is published on names that
     /// begin with `$`, which belong to the broker.
     ///
     /// A letter that cannot be put back stays in the box, and the others are still put back. It stays
-    /// unsettled meanwhile, so the broker stops delivering letters when its limit of those is reached: over
-    /// NATS, 256. An error of the connection, or a broker that does not answer in time, ends the call.
+    /// unsettled meanwhile, so the broker stops delivering letters at its limit of unsettled ones: over NATS,
+    /// 256. An error of the connection, or a broker that does not answer in time, ends the call.
     ///
     /// - Parameters:
     ///   - transport: A transport that is not connected. It is closed at the end.

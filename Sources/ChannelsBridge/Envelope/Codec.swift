@@ -11,7 +11,8 @@ public protocol Codec: Sendable {
     /// Encodes a message.
     func encode<Message: Encodable>(_ message: Message) throws -> [UInt8]
 
-    /// Decodes a message. The bytes are untrusted: the method throws if they are not a message of the type,
-    /// and must not trap.
+    /// Decodes a message.
+    ///
+    /// The bytes are untrusted: the method throws if they are not a message of the type, and must not trap.
     func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws -> Message
 }

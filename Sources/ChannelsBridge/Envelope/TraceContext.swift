@@ -1,5 +1,6 @@
-/// Identifies the trace of a message in the format of W3C Trace Context. A bridge carries it without
-/// interpreting it.
+/// The trace of a message, in the format of W3C Trace Context.
+///
+/// A bridge carries it without interpreting it.
 ///
 /// A message posted in a task in which ``current`` is bound carries it to the other processes. There,
 /// ``current`` is bound while the message is delivered: synchronous listeners without an isolation,

@@ -10,8 +10,8 @@ internal import Channels
 ///
 /// - Messages are delivered on the publisher's thread, before `publish` returns, unless another thread is
 ///   delivering to the same subscription.
-/// - A durable message is stored for each durable name that has subscribed before and whose pattern matches, and the
-///   last ``Limits/replayedMessages`` for names that subscribe later.
+/// - A durable message is stored for each durable name that has subscribed before and whose pattern matches,
+///   and the last ``Limits/replayedMessages`` for names that subscribe later.
 /// - Unsettled messages are delivered again when their connection ends, but not when it is slow.
 /// - A durable message with the `ce-id` of an earlier one, among the last 65,536 at least, is acknowledged
 ///   and dropped.
@@ -31,8 +31,10 @@ public final class InMemoryBroker: Sendable {
         public var keptMessages: Int
         /// How many messages a transport queues while its connection is broken.
         public var unsentMessages: Int
-        /// How many durable messages are stored for durable names that subscribe later: the last ones. 1,024 by
-        /// default. With 0, such a name begins with the next message, and transports do not have
+        /// How many of the last durable messages are stored for durable names that subscribe later. 1,024 by
+        /// default.
+        ///
+        /// With 0, such a name begins with the next message, and transports do not have
         /// `TransportCapabilities.replay`.
         public var replayedMessages: Int
 

@@ -1,6 +1,8 @@
 internal import Channels
 
-/// Connects a bridge to an ``InMemoryBroker``, for several switchboards in one process. It needs no server.
+/// Connects a bridge to an ``InMemoryBroker``, for several switchboards in one process.
+///
+/// It needs no server.
 ///
 /// ```swift
 /// let broker = InMemoryBroker()
@@ -27,19 +29,21 @@ public final class InMemoryTransport: Transport {
         connection = broker.change { $0.newConnection() }
     }
 
-    /// All capabilities; ``TransportCapabilities/replay`` if the broker stores messages for that.
+    /// All capabilities; ``TransportCapabilities/replay`` only if the broker stores messages for it.
     public var capabilities: TransportCapabilities {
         broker.limits.replayedMessages > 0 ? .all : .all.subtracting(.replay)
     }
 
     // MARK: Lifecycle
 
-    /// Connects immediately, also after it was closed.
+    /// Connects immediately, even after ``close(within:)``.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         try broker.change { try $0.connect(connection, HandlerQueue(onEvent)) }
     }
 
-    /// Closes the connection. Messages are lost only if the connection was broken.
+    /// Closes the connection.
+    ///
+    /// Messages are lost only if the connection was broken.
     public func close(within timeout: Duration) async throws {
         let (events, requests, queues, unsent) = broker.change { [connection] broker in
             broker.close(connection)
@@ -92,7 +96,9 @@ public final class InMemoryTransport: Transport {
 
     // MARK: Messages
 
-    /// Publishes a message. While the connection is broken, a message that is not durable is queued.
+    /// Publishes a message.
+    ///
+    /// While the connection is broken, a message that is not durable is queued.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         if durable { return try await publishDurably(message, isRepeated: true) { _ in } }
         try check(message)

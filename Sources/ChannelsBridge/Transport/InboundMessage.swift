@@ -5,19 +5,22 @@ public struct InboundMessage: Sendable {
     /// The message.
     public let message: TransportMessage
     /// How often the broker has delivered a durable message to this name, including this time; 1 for messages
-    /// that are not durable. Includes deliveries to processes that ended before settling it, as far as the
-    /// broker counts them.
+    /// that are not durable.
+    ///
+    /// Includes deliveries to processes that ended before settling it, as far as the broker counts them.
     public let deliveryCount: Int
-    /// Identifies a durable message at the broker, the same at each delivery, such as its number in a stream.
-    /// If nil, the bridge identifies it by its envelope.
+    /// The broker's identifier of a durable message, constant across deliveries, such as its number in a
+    /// stream. If nil, the bridge identifies it by its envelope.
     public let identity: String?
     /// The number of a durable message in its stream, if the broker has one: ``ReplayStart/sequence(_:)``.
+    ///
     /// With it a bridge knows which of two messages with one identifier was stored first: only the later one
     /// is a duplicate.
     public let sequence: UInt64?
-    /// Settles a durable message; nil if the message is not durable. Call it once, from any thread. It does
-    /// not wait. If it is released without having been called, or the connection is lost, the broker delivers
-    /// the message again.
+    /// Settles a durable message; nil if the message is not durable.
+    ///
+    /// Call it once, from any thread. It does not wait. If it is released without having been called, or the
+    /// connection is lost, the broker delivers the message again.
     public let settle: (@Sendable (Settlement) -> Void)?
 
     /// When the broker stored a durable message, as far as the transport knows.

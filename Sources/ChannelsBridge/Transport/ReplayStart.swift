@@ -1,7 +1,7 @@
 internal import Channels
 
-/// Says with which stored message a durable name starts when it subscribes for the first time: ``beginning``,
-/// unless the route or the subscription says otherwise.
+/// The message with which a durable name starts when it subscribes for the first time: ``beginning``, unless
+/// the route or the subscription says otherwise.
 ///
 /// A name that the broker knows continues where it was, whatever the start is. To receive messages once more,
 /// give the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from:

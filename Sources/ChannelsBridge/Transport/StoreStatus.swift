@@ -1,25 +1,28 @@
-/// What a transport has stored, as an operator watches it. A figure is nil where the transport cannot tell it.
+/// What a transport has stored, for monitoring.
 ///
-/// Read it with ``Bridge/storeStatus()`` or ``Transport/storeStatus(deadLetters:)``. Nothing is counted before it is
-/// read.
+/// A figure is nil where the transport does not know it.
+///
+/// Read it with ``Bridge/storeStatus()`` or ``Transport/storeStatus(deadLetters:)``. Nothing is counted until
+/// then.
 public struct StoreStatus: Sendable {
-    /// A durable name, and what it has yet to do.
+    /// A durable name and its backlog.
     public struct DurableName: Sendable {
-        /// The name; over NATS that of its consumer.
+        /// The durable name; over NATS, its consumer's name.
         public var name: String
-        /// The subjects it receives.
+        /// The subjects that the durable name receives.
         public var pattern: String
         /// How many messages no process has taken.
         public var waiting = 0
-        /// How many messages processes have taken and not settled.
+        /// How many taken messages are not settled.
         public var unsettled = 0
-        /// How many of those were delivered more than once.
+        /// How many unsettled messages were delivered more than once.
         public var redelivered = 0
-        /// For how long its oldest message has been stored that is not settled; nil if there is none, too.
+        /// How long the oldest message, waiting or unsettled, has been stored; nil also if there is none.
         public var oldestAge: Duration?
-        /// How many processes use it: over a file those that run, over NATS those that currently request messages.
+        /// How many processes use the name: over a file, running ones; over NATS, ones that currently request
+        /// messages.
         public var processes = 0
-        /// Which those are; nil over NATS.
+        /// The processes that use the name; nil over NATS.
         public var holders: [Holder]?
 
         /// Creates a durable name with nothing to do.
@@ -28,9 +31,9 @@ public struct StoreStatus: Sendable {
 
     /// A process that uses a durable name.
     public struct Holder: Sendable {
-        /// Its name and number, and the host if that is another one: `kitchen[4711]`.
+        /// The process's name and number, and the host if it is another one: `kitchen[4711]`.
         public var process: String
-        /// How long its connection has subscribed.
+        /// How long the process has been subscribed.
         public var age: Duration
 
         /// Creates a holder.
@@ -55,10 +58,12 @@ public struct StoreStatus: Sendable {
 }
 
 extension Bridge {
-    /// What the transport of the bridge has stored, with the letters of ``BridgeConfiguration/deadLetters``.
+    /// Reports what the bridge's transport has stored, with the letters of
+    /// ``BridgeConfiguration/deadLetters``.
     ///
-    /// - Throws: ``BridgeError/Code/notConnected`` or ``BridgeError/Code/closed`` if the bridge does not run;
-    ///   ``BridgeError/Code/unsupported`` if the transport cannot tell, as the one in memory.
+    /// - Throws: ``BridgeError/Code/notConnected`` or ``BridgeError/Code/closed`` if the bridge is not
+    ///   running; ``BridgeError/Code/unsupported`` if the transport cannot tell, such as
+    ///   ``InMemoryTransport``.
     public func storeStatus() async throws -> [StoreStatus] { try await record.storeStatus() }
 }
 

@@ -7,21 +7,20 @@ public import Channels
 ///
 /// ## Lifecycle
 ///
-/// A transport belongs to one bridge: ``connect(onEvent:)``, then any number of calls of the other methods, in
-/// any order and concurrently, then ``close(within:)``. After that, and after a `connect` that threw, it may be
-/// connected again; nothing of the earlier connection is left then, neither its subscriptions nor its requests.
-/// Before `connect` has returned, and after `close`, every other method throws
-/// ``BridgeError/Code/notConnected`` or ``BridgeError/Code/closed``.
-/// If the connection breaks, the transport restores it together with its subscriptions, and reports both as
-/// events.
+/// A transport belongs to one bridge: ``connect(onEvent:)``, then any number of calls of the other methods,
+/// in any order and concurrently, then ``close(within:)``. After that, and after a `connect` that threw, it
+/// may be connected again; no subscription or request of the earlier connection is left then. Before
+/// `connect` has returned, and after `close`, every other method throws ``BridgeError/Code/notConnected`` or
+/// ``BridgeError/Code/closed``. If the connection breaks, the transport restores it together with its
+/// subscriptions, and reports both as events.
 ///
 /// ## Behavior
 ///
 /// - Every subject and header passed to it is valid, as ``TransportMessage`` guarantees. If the broker
 ///   delivers a message with an invalid one, the transport reports ``TransportEvent/failed(_:)`` and drops
 ///   the message.
-/// - Subjects, patterns, groups and durable names are equal if their Unicode scalars are. A `String` also equals its
-///   canonical equivalents, `é` in one scalar and in two: use its bytes as a key.
+/// - Subjects, patterns, groups and durable names are equal if their Unicode scalars are. A `String` also
+///   equals its canonical equivalents, `é` in one scalar and in two: use its bytes as a key.
 /// - No method blocks a thread. A method that has to wait suspends, and throws `CancellationError` or returns
 ///   soon after its task is cancelled.
 /// - Handlers are called with no lock held, one call at a time per subscription, in the order in which the
@@ -36,14 +35,15 @@ public protocol Transport: Sendable {
     /// before `connect`.
     var capabilities: TransportCapabilities { get }
 
-    /// Connects to the broker, and returns when messages can be published. A single attempt: a bridge tries again
-    /// later.
+    /// Connects to the broker, and returns when messages can be published.
+    ///
+    /// Makes a single attempt; a bridge retries.
     ///
     /// - Parameter onEvent: Called for each event, from any thread, one call at a time; first with
     ///   ``TransportEvent/connected``, before `connect` returns.
     /// - Throws: ``BridgeError/Code/notConnected`` if a later attempt may succeed;
-    ///   ``BridgeError/Code/authenticationFailed`` and ``BridgeError/Code/certificateRejected``, which end the
-    ///   bridge. ``BridgeError/Code/alreadyRunning`` if it is connected.
+    ///   ``BridgeError/Code/authenticationFailed`` and ``BridgeError/Code/certificateRejected``, which end
+    ///   the bridge. ``BridgeError/Code/alreadyRunning`` if it is connected.
     func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws
 
     /// Publishes a message.
@@ -64,16 +64,16 @@ public protocol Transport: Sendable {
 
     /// Publishes a durable message without waiting for the acknowledgement.
     ///
-    /// Returns when the message is in the connection's buffer, so that calls of one task keep their order while
-    /// several messages are not acknowledged yet. A single attempt: it does not retry. The default publishes
-    /// and waits.
+    /// Returns when the message is in the connection's buffer, so that calls of one task keep their order
+    /// while several messages are not acknowledged yet. A single attempt: it does not retry. The default
+    /// publishes and waits.
     ///
     /// - Parameters:
     ///   - message: The message, with the header ``TransportHeaders/id``.
-    ///   - isRepeated: Whether an earlier attempt may have been stored. If not, and the broker says that it has
-    ///     a message with this identifier, the result is ``BridgeError/Code/duplicateIdentifier``.
-    ///   - onResult: Called once, from any thread, with nil when the broker has stored the message. It does not
-    ///     block. Not called if the method throws.
+    ///   - isRepeated: Whether an earlier attempt may have been stored. If not, and the broker says that it
+    ///     has a message with this identifier, the result is ``BridgeError/Code/duplicateIdentifier``.
+    ///   - onResult: Called once, from any thread, with nil when the broker has stored the message. It does
+    ///     not block. Not called if the method throws.
     /// - Throws: The errors of ``publish(_:durable:)``; at once, if there is no connection.
     func publishDurably(
         _ message: TransportMessage,
@@ -103,16 +103,17 @@ public protocol Transport: Sendable {
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws
 
-    /// Sends a request and waits for the one reply.
+    /// Sends a request and waits for its reply.
     ///
-    /// - Parameter timeout: How long to wait, which may be longer than a clock can express. With zero or less,
-    ///   nothing is sent.
+    /// - Parameter timeout: How long to wait, which may be longer than a clock can express. With zero or
+    ///   less, nothing is sent.
     /// - Throws: ``BridgeError/Code/noResponder`` immediately if the broker knows that there is no responder;
     ///   ``BridgeError/Code/timedOut``.
     func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply
 
-    /// Receives the requests of a subject, until the transport is closed. If several transports respond, each
-    /// request goes to one of them.
+    /// Receives the requests of a subject, until the transport is closed.
+    ///
+    /// If several transports respond, each request goes to one of them.
     ///
     /// - Parameter onRequest: Called for each request. The reply may come later, from any task.
     func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws
@@ -124,10 +125,11 @@ public protocol Transport: Sendable {
     /// - Throws: The errors of ``publish(_:durable:)`` for a durable message.
     func store(_ message: TransportMessage) async throws -> UInt64
 
-    /// Stores a message as the last value of its subject, if there is none. The default always stores it,
-    /// which lets a starting process replace the values of others.
+    /// Stores a message as the last value of its subject, if there is none.
     ///
-    /// - Returns: The revision of the value; nil if there is another one, which is watched.
+    /// The default always stores it, which lets a starting process replace the values of others.
+    ///
+    /// - Returns: The revision of the value; nil if there is another, which ``watch(_:onValue:)`` delivers.
     /// - Throws: The errors of ``store(_:)``.
     func storeIfNone(_ message: TransportMessage) async throws -> UInt64?
 
@@ -150,13 +152,17 @@ public protocol Transport: Sendable {
     /// - Parameter timeout: How long it may take.
     func drainSubscriptions(within timeout: Duration) async
 
-    /// Reports what is stored, for those who operate it. It is called at intervals: it reads no more than the messages
-    /// that wait. The default throws ``BridgeError/Code/unsupported``.
+    /// Reports what is stored, for monitoring.
+    ///
+    /// It is called at intervals, so it reads no more than the waiting messages. The default throws
+    /// ``BridgeError/Code/unsupported``.
     ///
     /// - Parameter deadLetters: The subject under which dead letters are kept; nil if none are.
     func storeStatus(deadLetters: String?) async throws -> [StoreStatus]
 
-    /// Closes the connection. No handler is called after it has returned. Calling it again does nothing.
+    /// Closes the connection.
+    ///
+    /// No handler is called after it has returned. Calling it again does nothing.
     ///
     /// Stops receiving, sends the messages in the buffer, and then releases everything, even if not all could
     /// be sent in time. Unsettled durable messages are soon delivered again, to another subscriber of the

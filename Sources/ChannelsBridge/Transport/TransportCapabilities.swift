@@ -1,4 +1,4 @@
-/// Lists what a transport can do beyond publishing and subscribing at most once, with headers.
+/// What a transport can do beyond publishing and subscribing at most once, with headers.
 public struct TransportCapabilities: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: Int

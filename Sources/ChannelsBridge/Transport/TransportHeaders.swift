@@ -35,7 +35,9 @@ public struct TransportHeaders: Hashable, Sendable {
         fields.reserveCapacity(capacity)
     }
 
-    /// The value of a header, or nil if it is not set. Case is ignored.
+    /// The value of a header, or nil if it is not set.
+    ///
+    /// Case is ignored.
     ///
     /// - Complexity: O(*n*) in the number of headers.
     public subscript(name: String) -> String? {
@@ -127,7 +129,9 @@ extension TransportHeaders: Sequence {
 }
 
 extension TransportHeaders: ExpressibleByDictionaryLiteral {
-    /// Creates headers from a literal. Traps if one is not valid.
+    /// Creates headers from a literal.
+    ///
+    /// Traps if one is not valid.
     public init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements {
             do { try set(value, for: name) } catch {

@@ -1,6 +1,6 @@
 public import Channels
 
-/// Describes what a transport subscribes to.
+/// What a transport subscribes to.
 ///
 /// Without a durable name: the messages published from now on, durable or not, at most once; with a group,
 /// only those not given to another member.
@@ -11,7 +11,7 @@ public import Channels
 public struct TransportSubscription: Hashable, Sendable {
     /// A subject, or a pattern with `*` and `>`.
     public var pattern: ChannelPattern
-    /// The name under which the broker keeps unsettled messages, for durable messages; nil for others.
+    /// The name under which the broker keeps unsettled durable messages; nil for other messages.
     public var durableName: String? {
         get { exactDurableName?.text }
         set { exactDurableName = newValue.map { ExactText($0) } }
@@ -28,8 +28,8 @@ public struct TransportSubscription: Hashable, Sendable {
     /// How many messages of the durable name may be delivered to this transport and be unsettled. The
     /// transport fetches no more; the others wait at the broker.
     public var unsettledLimit: Int
-    /// How many bytes they may have together: bodies and headers. A single larger message is delivered when
-    /// nothing else is unsettled.
+    /// How many bytes the unsettled messages may have together, with headers. A single larger message is
+    /// delivered when nothing else is unsettled.
     public var unsettledByteLimit: Int
 
     private var exactDurableName: ExactText?

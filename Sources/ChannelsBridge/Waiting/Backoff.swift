@@ -4,7 +4,7 @@ internal import Channels
 public struct Backoff: Hashable, Sendable {
     /// The delay before the first retry.
     public var first: Duration
-    /// The factor by which each delay is longer than the previous one.
+    /// The factor by which each delay exceeds the previous one.
     public var factor: Int
     /// The longest delay.
     public var limit: Duration
@@ -28,7 +28,7 @@ public struct Backoff: Hashable, Sendable {
         )
     }
 
-    /// The delay before the retry with this number, counted from 1.
+    /// Returns the delay before a retry, counted from 1.
     ///
     /// - Complexity: O(log(`limit` / `first`)).
     public func delay(before repetition: Int) -> Duration {

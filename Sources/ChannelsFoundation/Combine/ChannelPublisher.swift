@@ -7,7 +7,9 @@ public import Combine
 public import OpenCombine
 #endif
 
-/// Publishes the messages of a source to Combine. Made by `publisher` and `publisher(buffering:)`.
+/// Publishes the messages of a source to Combine.
+///
+/// Made by `publisher` and `publisher(buffering:)`.
 ///
 /// ```swift
 /// let log = till.sold.publisher.filter { $0.total > 100 }.sink { sale in print(sale.total) }
@@ -16,18 +18,18 @@ public import OpenCombine
 /// ## Behavior
 ///
 /// - A subscriber listens from the moment it subscribes, without isolation, so it is called before `post`
-///   returns, as by a subject. For a state, it receives the current value first.
+///   returns, as with a subject. For a state, it receives the current value first.
 /// - It never receives more than it has requested. Other messages are queued in a buffer of its own; drops
 ///   from a full buffer are counted (``droppedCount``).
 /// - Calls never overlap, and follow each thread's order of posts. A thread that posts or requests also
-///   delivers messages that others post meanwhile; after 64 of those, a queue continues, so that every `post`
+///   delivers messages that others post meanwhile; after 64 of them, a queue continues, so that every `post`
 ///   returns.
 /// - It finishes when the source is deallocated, after the queued messages. It does not keep the source
 ///   alive.
 public struct ChannelPublisher<Source: Listenable>: Publisher {
     /// The messages of the source.
     public typealias Output = Source.Message
-    /// It never fails.
+    /// The publisher never fails.
     public typealias Failure = Never
 
     private let source: Source

@@ -7,7 +7,9 @@ public import Combine
 public import OpenCombine
 #endif
 
-/// Delivers a publisher's output as messages. Made by `Publisher.channel()`.
+/// Delivers a publisher's output as messages.
+///
+/// Made by `Publisher.channel()`.
 ///
 /// ```swift
 /// typed.removeDuplicates().channel().listen(self) { me, text in me.search(text) }
@@ -15,11 +17,11 @@ public import OpenCombine
 ///
 /// ## Behavior
 ///
-/// - Each listener subscribes for itself, as each `sink` does, before `listen` returns, and cancels its
+/// - Each listener subscribes for itself, like a `sink`, before `listen` returns, and cancels its
 ///   subscription when it ends; `share()` the publisher to have one for all. A deallocated owner is noticed
 ///   at the next value, or when another channel is created.
 /// - The demand is unlimited; a listener's queue is bounded by its `buffering:`.
-/// - Listeners without isolation are called on the publisher's thread; so are main-actor listeners if that is
+/// - Listeners without isolation are called on the publisher's thread; main-actor listeners too, if that is
 ///   the main queue.
 /// - When the publisher finishes, listeners and sequences end, after the queued messages.
 ///

@@ -8,7 +8,7 @@ extension NotificationCenter {
     /// Returns a channel with the typed messages of a kind, of every subject.
     ///
     /// Foundation delivers the messages on the main actor: listeners there are called before `post` returns,
-    /// and the order is that of the posts.
+    /// in the order of the posts.
     public func channel<Message: MainActorMessage & Sendable>(
         of type: Message.Type
     ) -> NotificationChannel<Message> where Message.Subject: AnyObject {

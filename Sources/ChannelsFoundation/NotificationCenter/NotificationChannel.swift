@@ -1,7 +1,8 @@
 public import Channels
 
-/// Delivers the notifications of one name as messages. Made by `NotificationCenter.channel(for:object:_:)`
-/// and `NotificationCenter.channel(of:)`.
+/// Delivers the notifications of one name as messages.
+///
+/// Made by `NotificationCenter.channel(for:object:_:)` and `NotificationCenter.channel(of:)`.
 ///
 /// ```swift
 /// let calendar = NotificationCenter.default.channel(for: .NSCalendarDayChanged) { _ in Date() }
@@ -17,11 +18,11 @@ public import Channels
 ///   notification; nil skips it.
 /// - Listeners without isolation are called on that thread, before the center's `post` returns. Those on the
 ///   main actor are, too, if the notification is posted on the main queue. All others are called from their
-///   mailboxes. They have the order of any channel among themselves, but none relative to the center's other
+///   mailboxes. They are ordered among themselves as on any channel, but not relative to the center's other
 ///   observers.
 /// - It does not keep the center alive. You need not keep it: it lives as long as it has listeners.
 ///
-/// In `posts`, the channel's name is that of the notification; `sender` is used for loop detection only.
+/// In `posts`, the channel has the notification's name; `sender` is used for loop detection only.
 ///
 /// A listener that posts the same name to the same center makes a loop, which ends after 64 turns with a
 /// fault. To join a channel and a center in both directions use `forward`.
@@ -98,7 +99,7 @@ public final class NotificationChannel<Message: Sendable>: Listenable {
 }
 
 extension NotificationChannel: CustomStringConvertible {
-    /// The name of the notification, and how many listen.
+    /// The name of the notification, and the number of listeners.
     public var description: String {
         "\(messages.name ?? ""): NotificationChannel<\(Message.self)>, \(listenerCount) listeners"
     }

@@ -1,7 +1,9 @@
 public import Channels
 public import Observation
 
-/// Exposes a state's value as an observable property on the main actor, for views. Made by `state.observed`.
+/// Exposes a state's value as an observable property on the main actor, for views.
+///
+/// Made by `state.observed`.
 ///
 /// ```swift
 /// struct SalesView: View {
@@ -15,7 +17,7 @@ public import Observation
 /// changes only if that turn sets it. It never goes back to an older one. As with `@Observable`, an equal
 /// value is not a change, if the state is `Equatable`.
 ///
-/// It retains the state, and listens to it as long as it lives: keep it as long as the view.
+/// It retains the state and listens to it: keep it as long as the view.
 @MainActor
 public final class Observed<State: Sendable>: Observable {
     private let state: StateChannel<State>

@@ -2,15 +2,17 @@ public import Channels
 public import Observation
 internal import Synchronization
 
-/// Delivers a property of an observable object like a state. Made by `object.channel(for:)`.
+/// Delivers the values of an observable object's property, like a state.
+///
+/// Made by `object.channel(for:)`.
 ///
 /// ```swift
 /// basket.channel(for: \.total).listen(self) { me, total in me.show(total) }
 /// ```
 ///
-/// A new listener receives the current value first, off the main actor the value of its last turn. The
-/// changes of one turn of the main actor are one message with the value after them, unless it equals the one
-/// before. If a listener is registered between two changes, the first one is a message of its own, so a value
+/// A new listener receives the current value first; off the main actor, the value after its last turn. The
+/// changes of one turn of the main actor are one message with the final value, unless it equals the previous
+/// one. If a listener is registered between two changes, the first one is a message of its own, so a value
 /// that is not `Equatable` may be delivered twice. Change the property, and what it is computed from, on the
 /// main actor only: Observation announces a change before it is made, so a change made elsewhere could be
 /// missed.
@@ -123,7 +125,7 @@ private final class ObservedValues<Value: Sendable>: Sendable {
 extension Observable where Self: AnyObject {
     /// Returns a source with the values of a property: the current one, then every change.
     ///
-    /// One object has one of these for each property.
+    /// An object has one source for each property.
     @MainActor public func channel<Value: Sendable>(
         for property: KeyPath<Self, Value>
     ) -> ObservedProperty<Self, Value> {
