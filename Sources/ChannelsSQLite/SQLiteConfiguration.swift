@@ -20,23 +20,26 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     /// The limits up to which settled messages are kept for replay.
     public struct Retention: Hashable, Sendable {
         /// How long a durable message is kept, by the wall clock.
-        public var age: Duration
+        public var ageLimit: Duration
         /// How many of the newest durable messages are kept.
-        public var messages: Int
+        public var messageLimit: Int
         /// The total size in bytes of the durable messages kept, with their headers.
-        public var bytes: Int
+        public var byteLimit: Int
         /// Whether a message that a durable name has not settled is kept beyond the limits, with all later
         /// ones. Otherwise it is lost for that name, and `BridgeError/Code/messagesLost` has the number.
         public var keepsUnsettled: Bool
 
         /// Creates a retention.
         public init(
-            age: Duration = .seconds(7 * 86_400),
-            messages: Int = 1_000_000,
-            bytes: Int = 1 << 30,
+            ageLimit: Duration = .seconds(7 * 86_400),
+            messageLimit: Int = 1_000_000,
+            byteLimit: Int = 1 << 30,
             keepsUnsettled: Bool = true
         ) {
-            (self.age, self.messages, self.bytes, self.keepsUnsettled) = (age, messages, bytes, keepsUnsettled)
+            self.ageLimit = ageLimit
+            self.messageLimit = messageLimit
+            self.byteLimit = byteLimit
+            self.keepsUnsettled = keepsUnsettled
         }
     }
 
@@ -84,7 +87,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
             "SQLiteConfiguration.path is \(quoted(path)), not a path: write it without a zero byte"
         )
         let durations = [
-            ("retention.age", retention.age), ("busyTimeout", busyTimeout),
+            ("retention.ageLimit", retention.ageLimit), ("busyTimeout", busyTimeout),
         ]
         for (name, duration) in durations {
             require(
@@ -93,7 +96,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
             )
         }
         let limits = [
-            ("retention.messages", retention.messages), ("retention.bytes", retention.bytes), ("bodyLimit", bodyLimit),
+            ("retention.messageLimit", retention.messageLimit), ("retention.byteLimit", retention.byteLimit), ("bodyLimit", bodyLimit),
             ("unsettledLimit", unsettledLimit),
         ]
         for (name, limit) in limits {

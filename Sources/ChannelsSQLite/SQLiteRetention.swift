@@ -93,9 +93,9 @@ enum SQLiteRetention {
         return min(
             end,
             max(
-                try lastOlder(than: Timestamp.now.secondsSince1970 - retention.age / .seconds(1), upTo: end, db),
-                try lastBeyond(count: retention.messages, db),
-                try lastBeyond(bytes: retention.bytes, db)
+                try lastOlder(than: Timestamp.now.secondsSince1970 - retention.ageLimit / .seconds(1), upTo: end, db),
+                try lastBeyond(count: retention.messageLimit, db),
+                try lastBeyond(bytes: retention.byteLimit, db)
             )
         )
     }

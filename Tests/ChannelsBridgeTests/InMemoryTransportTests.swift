@@ -23,7 +23,7 @@ struct InMemoryTransportTests {
     }
 
     @Test func bodyMayBeAsLongAsTheLimitAndNoLonger() async throws {
-        let broker = InMemoryBroker(limits: .init(bodySize: 10))
+        let broker = InMemoryBroker(limits: .init(bodyLimit: 10))
         let transport = try await connectedTransport(broker)
         for durable in [false, true] {
             let message = try TransportMessage(subject: "n", body: [UInt8](repeating: 0, count: 10))

@@ -116,7 +116,7 @@ struct RelayTests {
     }
 
     @Test func whatIsTooLargeForTheOtherHoldsUpNothing() async throws {
-        let (broker, heard) = (InMemoryBroker(limits: .init(bodySize: 1_000)), Recorder<String>())
+        let (broker, heard) = (InMemoryBroker(limits: .init(bodyLimit: 1_000)), Recorder<String>())
         let receiver = InMemoryTransport(broker)
         try await receiver.connect { _ in }
         try await receiver.subscribe(to: "shop.>", durableName: "far") { message in

@@ -66,10 +66,10 @@ struct SQLiteFileTests {
         for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
         await held.wait(count: 10)
         try await transport.close(within: .patience)
-        let retention = SQLiteConfiguration.Retention(messages: 2)
+        let retention = SQLiteConfiguration.Retention(messageLimit: 2)
         let kept = try await pruned(retention, database)
         #expect(kept == (10, 0))
-        let lossy = SQLiteConfiguration.Retention(messages: 2, keepsUnsettled: false)
+        let lossy = SQLiteConfiguration.Retention(messageLimit: 2, keepsUnsettled: false)
         let lost = try await pruned(lossy, database)
         #expect(lost == (2, 8))
     }
@@ -80,12 +80,12 @@ struct SQLiteFileTests {
         let body = String(repeating: "x", count: 10_000)
         for _ in 0..<10 { try await transport.publish(message(body), durable: true) }
         try await transport.close(within: .patience)
-        #expect(try await pruned(.init(messages: 10, bytes: 1 << 20), database) == (10, 0))
-        #expect(try await pruned(.init(messages: 8), database) == (8, 0))
-        #expect(try await pruned(.init(bytes: 50_000), database) == (5, 0))
+        #expect(try await pruned(.init(messageLimit: 10, byteLimit: 1 << 20), database) == (10, 0))
+        #expect(try await pruned(.init(messageLimit: 8), database) == (8, 0))
+        #expect(try await pruned(.init(byteLimit: 50_000), database) == (5, 0))
         let old = "UPDATE channels_messages SET time = time - 100 WHERE number <= 7"
         try await database.write { try $0.execute(sql: old) }
-        #expect(try await pruned(.init(age: .seconds(50)), database) == (3, 0))
+        #expect(try await pruned(.init(ageLimit: .seconds(50)), database) == (3, 0))
     }
 
     /// Nothing that it is to hear is stored, so it needs nothing of it.
@@ -95,7 +95,7 @@ struct SQLiteFileTests {
         try await transport.subscribe(to: "bank.>", durableName: "books") { _ in }
         for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
         try await transport.close(within: .patience)
-        #expect(try await pruned(.init(messages: 2), database) == (2, 0))
+        #expect(try await pruned(.init(messageLimit: 2), database) == (2, 0))
     }
 
     /// Of what is removed behind a message that a name has not settled, only its own are lost.
@@ -109,7 +109,7 @@ struct SQLiteFileTests {
             try await later.publish(message("\(number)", to: number == 3 ? "bank.paid" : "shop.sold"), durable: true)
         }
         try await later.close(within: .patience)
-        let lossy = SQLiteConfiguration.Retention(messages: 2, keepsUnsettled: false)
+        let lossy = SQLiteConfiguration.Retention(messageLimit: 2, keepsUnsettled: false)
         #expect(try await pruned(lossy, database) == (2, 1))
     }
 

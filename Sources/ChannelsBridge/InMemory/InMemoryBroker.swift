@@ -26,7 +26,7 @@ public final class InMemoryBroker: Sendable {
     /// The limits of a broker.
     public struct Limits: Hashable, Sendable {
         /// The maximum number of bytes of a body.
-        public var bodySize: Int
+        public var bodyLimit: Int
         /// How many messages are stored for one durable name and pattern.
         public var keptMessages: Int
         /// How many messages a transport queues while its connection is broken.
@@ -40,12 +40,12 @@ public final class InMemoryBroker: Sendable {
 
         /// Creates limits.
         public init(
-            bodySize: Int = 1 << 20,
+            bodyLimit: Int = 1 << 20,
             keptMessages: Int = 65_536,
             unsentMessages: Int = 1_024,
             replayedMessages: Int = 1_024
         ) {
-            self.bodySize = bodySize
+            self.bodyLimit = bodyLimit
             self.keptMessages = keptMessages
             self.unsentMessages = unsentMessages
             self.replayedMessages = replayedMessages

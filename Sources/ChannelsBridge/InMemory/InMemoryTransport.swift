@@ -88,8 +88,8 @@ public final class InMemoryTransport: Transport {
     }
 
     private func check(_ message: TransportMessage) throws {
-        guard message.body.count <= broker.limits.bodySize else {
-            let detail = "\(message.body.count) bytes, at most \(broker.limits.bodySize) are allowed"
+        guard message.body.count <= broker.limits.bodyLimit else {
+            let detail = "\(message.body.count) bytes, at most \(broker.limits.bodyLimit) are allowed"
             throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
         }
     }
