@@ -1,21 +1,21 @@
 public import Dispatch
 
-/// The forms of `listen`, one for each kind of closure that the compiler tells apart. Other options are
-/// parameters; the sender is part of ``posts``.
+/// The forms of `listen`, one for each kind of closure. The sender is part of ``posts``.
 extension Listenable {
 
     /// Registers a listener that belongs to an object.
     ///
-    /// The closure is isolated like the code around it. If it has no isolation, or the poster's, it is called
-    /// before `post` returns, unless messages are already queued for it. Otherwise it is called from its
-    /// mailbox, one call at a time, FIFO per poster. No lock is held during a call. A paused listener misses
-    /// messages. An error that it throws raises ``Fault/Code/listenerThrew`` and does not affect other listeners.
+    /// The closure is isolated like the code around it. Without isolation, or with the poster's, it is called
+    /// before `post` returns, unless messages are queued for it; otherwise from its mailbox, one call at a
+    /// time, FIFO per poster. No lock is held. It misses messages while paused, and queued ones when its
+    /// owner is deallocated. An error raises ``Fault/Code/listenerThrew`` and does not affect other
+    /// listeners.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
-    ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
-    ///   - once: Whether the listener ends with the first message, before it is called.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
+    ///   - priority: Higher ones are reached first, equal ones in the order of registration.
+    ///   - once: Whether it ends with the first message, before it is called.
+    ///   - buffering: How many messages may be queued, and which is dropped beyond that; no bound by default.
     /// - Returns: The token. It may be ignored, because the owner keeps the listener.
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @discardableResult @inlinable
@@ -36,9 +36,12 @@ extension Listenable {
 
     /// Registers an asynchronous listener that belongs to an object.
     ///
-    /// It has its own mailbox: calls are awaited one at a time, FIFO per poster, unless `overlapping` says
-    /// otherwise. The order among several asynchronous listeners is not defined. Cancelling the listener does
-    /// not cancel a running call, except with ``OverlappingPolicy/replace``.
+    /// The closure is isolated like the code around it. Its own mailbox awaits one call at a time, FIFO per
+    /// poster, unless `overlapping` says otherwise. Asynchronous listeners have no order among them.
+    /// Cancelling does not cancel a running call, except with ``OverlappingPolicy/replace``. It misses
+    /// messages while paused, and queued ones when its owner, held weakly, is deallocated. An error raises
+    /// ``Fault/Code/listenerThrew``.
+    ///
     /// - Parameter overlapping: What happens to a message that arrives during a call.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
@@ -64,8 +67,11 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers a listener that belongs to an object and is called on a dispatch queue: one call at a time,
-    /// FIFO per poster, on a concurrent queue too.
+    /// Registers a listener that belongs to an object and is called on a dispatch queue.
+    ///
+    /// Its mailbox makes one call at a time, FIFO per poster, on a concurrent queue too. It misses messages
+    /// while paused, and queued ones when its owner, held weakly, is deallocated. An error raises
+    /// ``Fault/Code/listenerThrew``.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -83,8 +89,11 @@ extension Listenable {
         return register(Listener(owner, .queue(queue), options, isBare: true, call), isolation: isolation)
     }
 
-    /// Registers a listener that belongs to an actor and runs on it: before `post` returns if the poster is
-    /// on the actor and no messages are queued for the listener, otherwise from its mailbox.
+    /// Registers a listener that belongs to an actor and runs on it.
+    ///
+    /// It is called before `post` returns if the poster is on the actor and no messages are queued for it;
+    /// otherwise from its mailbox, one call at a time, FIFO per poster. It misses messages while paused, and
+    /// queued ones when its owner, held weakly, is deallocated. An error raises ``Fault/Code/listenerThrew``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -101,8 +110,13 @@ extension Listenable {
         return register(Listener(owner, .owner, options, isBare: true, call), isolation: isolation)
     }
 
-    /// Registers an asynchronous listener that belongs to an actor and runs on it. Calls are awaited one at a
-    /// time; while one is suspended, the actor does other work.
+    /// Registers an asynchronous listener that belongs to an actor and runs on it.
+    ///
+    /// Its own mailbox awaits one call at a time, FIFO per poster, unless `overlapping` says otherwise. While
+    /// a call is suspended, the actor does other work. Asynchronous listeners have no order among them.
+    /// Cancelling does not cancel a running call, except with ``OverlappingPolicy/replace``. It misses
+    /// messages while paused, and queued ones when its owner, held weakly, is deallocated. An error raises
+    /// ``Fault/Code/listenerThrew``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -125,10 +139,15 @@ extension Listenable {
     }
 
     /// Registers a listener that lives as long as the token returned.
+    ///
+    /// The closure is isolated like the code around it. Without isolation, or with the poster's, it is called
+    /// before `post` returns, unless messages are queued for it; otherwise from its mailbox, one call at a
+    /// time, FIFO per poster. It misses messages while paused, and queued ones when cancelled.
+    ///
     /// - Parameters:
-    ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
-    ///   - once: Whether the listener ends with the first message, before it is called.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
+    ///   - priority: Higher ones are reached first, equal ones in the order of registration.
+    ///   - once: Whether it ends with the first message, before it is called.
+    ///   - buffering: How many messages may be queued, and which is dropped beyond that; no bound by default.
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @inlinable
@@ -146,8 +165,12 @@ extension Listenable {
         return register(Listener(nil, .isolated(body.isolation), options, isBare: true, call), isolation: isolation)
     }
 
-    /// Registers a listener that lives as long as the token returned and may throw. An error raises
-    /// ``Fault/Code/listenerThrew`` and does not affect other listeners.
+    /// Registers a throwing listener that lives as long as the token returned.
+    ///
+    /// The closure is isolated like the code around it. Without isolation, or with the poster's, it is called
+    /// before `post` returns, unless messages are queued for it; otherwise from its mailbox, one call at a
+    /// time, FIFO per poster. It misses messages while paused, and queued ones when cancelled. An error
+    /// raises ``Fault/Code/listenerThrew`` and does not affect other listeners.
     @inlinable
     public func listen(
         priority: Priority = .normal,
@@ -169,7 +192,12 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers an asynchronous listener that lives as long as the token. Calls are FIFO, one at a time.
+    /// Registers an asynchronous listener that lives as long as the token returned.
+    ///
+    /// The closure is isolated like the code around it. Its own mailbox awaits one call at a time, FIFO per
+    /// poster, unless `overlapping` says otherwise. Asynchronous listeners have no order among them.
+    /// Cancelling does not cancel a running call, except with ``OverlappingPolicy/replace``. It misses
+    /// messages while paused, and queued ones when cancelled. An error raises ``Fault/Code/listenerThrew``.
     @inlinable
     public func listen(
         priority: Priority = .normal,
@@ -188,8 +216,10 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers a listener that lives as long as the token returned and is called on a dispatch queue: one
-    /// call at a time, FIFO per poster, on a concurrent queue too.
+    /// Registers a listener that lives as long as the token returned and is called on a dispatch queue.
+    ///
+    /// Its mailbox makes one call at a time, FIFO per poster, on a concurrent queue too. It misses messages
+    /// while paused, and queued ones when cancelled. An error raises ``Fault/Code/listenerThrew``.
     @inlinable
     public func listen(
         on queue: DispatchQueue,
