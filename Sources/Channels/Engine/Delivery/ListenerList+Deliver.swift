@@ -68,7 +68,7 @@ extension ListenerList {
     @inline(never)
     private func endOrphan(_ listener: ListenerEntry) { cancel(listener) }
 
-    /// Whether a listener is to hear the message of a frame: the one place that asks. Ends it if its owner was
+    /// Whether a listener receives the message of a frame: the one place that asks. Ends it if its owner was
     /// deallocated.
     ///
     /// What says in its word alone that nothing has to be asked is not brought here.
@@ -124,7 +124,7 @@ extension ListenerList {
         return deliverIfAdmitted(frame, listener)
     }
 
-    /// Delivers to a listener if it is to hear the message.
+    /// Delivers to a listener if it receives the message.
     @inline(never)
     func deliverIfAdmitted(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
@@ -137,7 +137,7 @@ extension ListenerList {
         return adapt(frame, listener) { deliverAdmitted(frame, listener, owner, word) }
     }
 
-    /// Delivers to a listener that is to hear the message.
+    /// Delivers to a listener that receives the message.
     /// - Parameter owner: Held until the call has ended.
     @inline(__always)
     private func deliverAdmitted(
@@ -147,7 +147,7 @@ extension ListenerList {
         _ word: UInt64
     ) -> Int {
         if word & ListenerEntry.once != 0 {
-            // An adaptor that ended the listener with this message, as `prefix(1)` does, still lets it hear it.
+            // An adaptor that ended the listener with this message, as `prefix(1)` does, still delivers it.
             guard frame.pointee.hasEndedListener || remove(listener, as: ListenerEntry.closed) else { return 0 }
         }
         if word & (ListenerEntry.laned | ListenerEntry.read) != 0, let isIn = enqueueUnlessCalled(frame, listener, word)
@@ -229,7 +229,7 @@ extension ListenerList {
         if listener.hasEnded { listener.didEnd(discards: false) }
     }
 
-    /// Hands a message to a mailbox, and to those of some of the listeners that follow and hear by the same lane.
+    /// Hands a message to a mailbox, and to those of some of the listeners that follow in the same lane.
     @inline(never)
     private func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Unretained<Mailbox>) -> Int {
         mailbox.borrow { mailbox in

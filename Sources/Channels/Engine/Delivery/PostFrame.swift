@@ -27,7 +27,7 @@ struct PostFrame {
     var isTurn = false
     /// Whether an interceptor has stopped the message.
     var isStopped = false
-    /// Whether the adaptor under way has ended its listener, which then hears this message only.
+    /// Whether the adaptor under way has ended its listener, which then receives this message only.
     var hasEndedListener = false
     /// The listener being called, for the site of a fault. Kept alive by the list while the post is under
     /// way.
@@ -166,7 +166,7 @@ extension FrameReference {
     @usableFromInline
     func stop() { pointee.isStopped = true }
 
-    /// Ends the listener whose adaptor runs. It still hears this message, if the adaptor lets it pass.
+    /// Ends the listener whose adaptor runs. It still receives this message, if the adaptor lets it pass.
     @usableFromInline
     func endListener() {
         // The post keeps it.

@@ -101,7 +101,7 @@ extension Registration {
         set { details = Details(details?.delivery, isBare: isBare, isOnce: isOnce, newValue, adaptor) }
     }
 
-    /// What the listener hears instead of the messages of the source.
+    /// What the listener receives instead of the messages of the source.
     var adaptor: Adaptor? {
         get { details?.adaptor }
         set { details = Details(details?.delivery, isBare: isBare, isOnce: isOnce, buffering, newValue) }

@@ -23,7 +23,7 @@ struct HazardSlot: ~Copyable {
 struct ThreadRecord: ~Copyable {
     /// Stack, in bytes, kept free for what a listener does besides posting.
     private static let reservedStack: UInt = 64 << 10
-    /// Each post uses one for its list, one more if it is by name, and one where a pattern hears it.
+    /// Each post uses one for its list, one more if it is by name, and one where a pattern receives it.
     static let slotCount = 8_192
     /// Kept free for what a listener does besides posting: it may look up names, and walk listeners.
     private static let reservedSlots = 64

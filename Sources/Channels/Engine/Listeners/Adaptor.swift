@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// The adaptors of one listener, composed: whether it hears a message, and as what.
+/// The adaptors of one listener, composed: whether it receives a message, and as what.
 ///
 /// They run on the poster's thread, before the listener is called or the message waits for it. So a message that is
-/// skipped takes no place in a mailbox, and one that is not waits as what the listener hears.
+/// skipped takes no place in a mailbox, and one that is not waits as what the listener receives.
 @usableFromInline
 final class Adaptor: Sendable {
     /// Whether a message passes.
@@ -20,7 +20,7 @@ final class Adaptor: Sendable {
         let run: Run
     }
 
-    /// Of what the listener hears.
+    /// Of what the listener receives.
     let layout: MessageLayout
     private let body: Body
 
@@ -57,7 +57,7 @@ final class Adaptor: Sendable {
     }
 }
 
-/// How many more messages a listener hears that ends after a number of them.
+/// How many more messages a listener receives that ends after a number of them.
 @usableFromInline
 final class MessagesLeft: Sendable {
     private let count: Atomic<Int>
