@@ -1,5 +1,4 @@
-/// Channels whose source outside the library runs only while they have listeners. Used by the modules for
-/// other frameworks.
+/// Channels whose source outside the library runs only while they have listeners.
 extension Channel {
     /// Creates a channel that calls a closure after listeners have been added or removed.
     ///
@@ -26,10 +25,10 @@ extension Channel {
     /// ```
     ///
     /// - Parameters:
-    ///   - onDemand: Called alternately with true (first listener added) and false (last one removed). Calls
-    ///     never overlap and hold no lock; they run on the thread that made the change, or on one that is
-    ///     already calling the closure. A deallocated owner is noticed by the next post, or later, as
-    ///     the thread that registered the channel's first listener registers others. Called with false when the channel is deallocated or finished.
+    ///   - onDemand: Called alternately with true (first listener added) and false (last one removed, or the
+    ///     channel deallocated or finished). Calls never overlap and hold no lock. They run on the thread
+    ///     that made the change, or on one already calling the closure. A deallocated owner is noticed by the
+    ///     next post, or later, when the thread that registered the first listener registers others.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
         onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,

@@ -2,19 +2,19 @@ extension Channel {
     /// Delivers a message to every listener registered when the call begins.
     ///
     /// Interceptors run first, then listeners by priority and by order of registration. Listeners without
-    /// isolation, or with the caller's, run before this method returns, unless messages are already queued
-    /// for them; for the others it is enqueued in their mailboxes. No lock is held while a listener runs, so
-    /// it may use this channel. A listener registered during the call misses this message. One that is
-    /// cancelled before its turn, or paused, is neither called nor counted.
+    /// isolation, or with the caller's, run before this method returns, unless messages are queued for them;
+    /// the others' mailboxes queue it. No lock is held while a listener runs, so it may use this channel. A
+    /// listener registered during the call misses this message. One cancelled before its turn, or paused, is
+    /// neither called nor counted.
     ///
-    /// A post that a listener of this channel makes during its call follows the channel's ``Reentrancy``. It
-    /// is refused if that forbids it. A post inside a listener of any channel is refused if less than 64 KB of
-    /// the thread's stack is left. A refused post is not delivered, returns 0 and raises
+    /// A post that a listener of this channel makes during its call follows the channel's ``Reentrancy``,
+    /// which may refuse it. A post inside a listener of any channel is refused if less than 64 KB of the
+    /// thread's stack is left. A refused post is not delivered, returns 0 and raises
     /// ``Fault/Code/recursionLimit``.
     ///
     /// - Parameters:
-    ///   - sender: The object that posts, as ``Posted/sender``.
-    ///   - echo: Whether the sender's own listeners and interceptors receive the message, too.
+    ///   - sender: The poster, as ``Posted/sender``.
+    ///   - echo: Whether the sender's own listeners and interceptors receive the message.
     ///   - isolation: The caller's isolation. Omit it. A nonisolated method has none, so main-actor listeners
     ///     receive its posts through their mailboxes. It can take its caller's: `func sell(_ sale: Sale,
     ///     isolation: isolated (any Actor)? = #isolation) { sold.post(sale) }`.
@@ -41,7 +41,7 @@ extension Channel {
     ///
     /// A sequence has finished when the message is in its buffer. Inside a listener, this does not wait for
     /// that listener, nor for listeners that are awaiting it. If the task is cancelled, the message stays
-    /// delivered and the report covers the listeners that had finished by then.
+    /// delivered and the report covers the listeners finished by then.
     ///
     /// - Returns: The outcome of the message.
     @discardableResult
@@ -102,7 +102,7 @@ extension Channel {
 }
 
 extension Channel where Message == Void {
-    /// Posts the empty message, as ``post(_:from:echo:fileID:line:isolation:)`` does.
+    /// Delivers the empty message to every listener registered when the call begins.
     @inlinable @discardableResult
     public func post(
         from sender: (any AnyObject & Sendable)? = nil,

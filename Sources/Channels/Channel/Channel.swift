@@ -10,10 +10,10 @@
 /// ## Behavior
 /// - A post reaches the listeners registered when it begins, by priority, then in the order of registration.
 /// - A listener runs on its own isolation. If it has none, or the poster's, it is called before `post`
-///   returns, unless messages are already queued for it. Otherwise the lane of its actor or queue calls it:
-///   one call at a time, in the order of each poster's posts, across channels.
+///   returns, unless messages are queued for it. Otherwise the lane of its actor or queue calls it: one call
+///   at a time, in the order of each poster's posts, across channels.
 /// - Owners are held weakly, and strongly during a call. Listeners end with their owner.
-/// - No lock of the library is held while a listener runs: it may use any channel, this one included.
+/// - No lock is held while a listener runs: it may use any channel, this one included.
 /// - A listener that throws raises a ``Fault`` and does not affect the others.
 /// - When the channel is deallocated, queued messages are delivered; then listeners and sequences end.
 ///
@@ -60,7 +60,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable, Listen
 }
 
 extension Channel: CustomStringConvertible {
-    /// The name, the type and the number of listeners.
+    /// The name, type and number of listeners.
     public var description: String {
         "\(list.name.map { "\($0): " } ?? "")Channel<\(Message.self)>, \(list.listenerCountNow) listeners"
     }

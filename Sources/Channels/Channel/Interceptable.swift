@@ -1,20 +1,20 @@
-/// A source whose messages can be replaced or stopped before listeners receive them: a channel, named or not.
+/// A channel, named or not, whose messages can be replaced or stopped before listeners receive them.
 public protocol Interceptable<Message>: Listenable {}
 
 extension Interceptable {
-    /// Registers a closure that sees every message before any listener does, and may replace or stop it.
+    /// Registers a closure that receives every message before the listeners, and may replace or stop it.
     ///
     /// ```swift
     /// till.sold.intercept(self) { me, post in post.message.total < 0 ? .stop : .continue }
     /// ```
     ///
     /// Interceptors run on the poster's thread, whatever its isolation, by priority, then in the order of
-    /// registration. So the closure has no isolation and cannot, for example, read main-actor state. `post`
-    /// and `listenerCount` do not count them. If one throws, a fault is raised and the message is unchanged.
+    /// registration. So the closure has no isolation, and cannot read main-actor state. `post` and
+    /// `listenerCount` do not count them. If one throws, a fault is raised and the message is unchanged.
     ///
     /// - Parameters:
-    ///   - owner: The object to which the interceptor belongs; held weakly.
-    ///   - priority: Interceptors of a higher priority run first.
+    ///   - owner: Held weakly. The interceptor ends with it.
+    ///   - priority: Higher ones run first.
     ///   - body: Takes the owner and the post, with the message as left by earlier interceptors.
     /// - Returns: The token. It may be ignored, because the owner keeps the interceptor.
     @inlinable @discardableResult
@@ -37,8 +37,10 @@ extension Interceptable {
         return register(interceptor, isolation: nil)
     }
 
-    /// Registers an interceptor that lives as long as the returned token; otherwise like
-    /// ``intercept(_:priority:fileID:line:_:)``.
+    /// Registers an interceptor that lives as long as the token returned.
+    ///
+    /// It receives every message before the listeners, on the poster's thread, and may replace or stop it. If
+    /// it throws, a fault is raised and the message is unchanged.
     @inlinable
     public func intercept(
         priority: Priority = .normal,

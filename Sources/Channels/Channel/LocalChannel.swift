@@ -1,7 +1,7 @@
 /// A channel for one isolation domain, whose messages, owners and closures are not required to be Sendable.
 ///
-/// It has the synchronous forms of ``Channel``, with the same order, ownership, reentrancy and faults, and
-/// takes no lock. It is not Sendable: keep it as a property of a class, an actor or a main-actor object.
+/// It has the synchronous forms, order, ownership, reentrancy and faults of ``Channel``, and takes no lock.
+/// It is not Sendable: keep it as a property of a class, an actor or a main-actor object.
 ///
 /// ```swift
 /// actor Counter {
@@ -11,9 +11,9 @@
 /// }
 /// ```
 ///
-/// In an actor, name the actor as the owner, as here. A closure written in the actor can also capture `self`,
-/// weakly or unowned: `{ [unowned self] _, click in self.total += click.count }`. (Swift 6.3 compiles that
-/// capture if the channel is a local constant, but not if it is a stored property.)
+/// In an actor, pass the actor as the owner. A closure in the actor can also capture `self`, weakly or
+/// unowned: `{ [unowned self] _, click in self.total += click.count }`. (Swift 6.3 compiles that capture for
+/// a local constant, not for a stored property.)
 ///
 /// A class on a global actor that keeps a `LocalChannel`, or tokens of one, needs an `isolated deinit`, which
 /// may be empty. Without it, properties are released on the thread of the last release, and neither channels
@@ -21,7 +21,8 @@
 public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
     @usableFromInline let list: ListenerList
 
-    /// Creates a channel. See ``Channel/init(reentrancy:onFault:diagnostics:)``.
+    /// Creates a channel.
+    /// - Parameter reentrancy: What happens to posts that its listeners make during their call.
     public init(reentrancy: Reentrancy = .nested(limit: 64), onFault: FaultHandler? = nil) {
         list = ListenerList(
             layout: MessageLayout(Message.self),
@@ -44,7 +45,8 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
 
     /// Delivers a message to every listener registered when the call begins; all have run when it returns.
     ///
-    /// For order and reentrancy see ``Channel/post(_:from:echo:fileID:line:isolation:)``.
+    /// Listeners run by priority, then in the order of registration. A post inside a listener follows the
+    /// channel's ``Reentrancy``.
     ///
     /// - Returns: How many listeners were called.
     /// - Complexity: O(*n*) in the number of listeners. Does not allocate.
@@ -57,7 +59,7 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
 }
 
 extension LocalChannel where Message == Void {
-    /// Delivers the empty message.
+    /// Delivers the empty message to every listener.
     @inlinable @discardableResult
     public func post(from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         post((), from: sender, echo: echo)

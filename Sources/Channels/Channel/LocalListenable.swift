@@ -10,6 +10,9 @@ public protocol LocalListenable<Message> {
 /// The synchronous forms of `listen`. Listeners are called on the poster's thread, before `post` returns.
 extension LocalListenable {
     /// Registers a listener that belongs to an object.
+    ///
+    /// It is called before `post` returns. An error raises ``Fault/Code/listenerThrew``.
+    ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
     ///   - priority: Higher priorities are called first, equal ones in the order of registration.
@@ -29,7 +32,9 @@ extension LocalListenable {
         return _register(_LocalListener(Listener(owner, .isolated(nil), options, isBare: true, call)))
     }
 
-    /// Registers a listener that belongs to the actor in which the channel is kept, and may throw.
+    /// Registers a listener that belongs to the actor in which the channel is kept.
+    ///
+    /// It is called before `post` returns. An error raises ``Fault/Code/listenerThrew``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         actor owner: isolated Owner,
@@ -58,7 +63,9 @@ extension LocalListenable {
         return _register(_LocalListener(Listener(nil, .isolated(nil), options, isBare: true, call)))
     }
 
-    /// Registers a throwing listener that the token owns; errors raise ``Fault/Code/listenerThrew``.
+    /// Registers a throwing listener that lives as long as the token returned.
+    ///
+    /// An error raises ``Fault/Code/listenerThrew``.
     @inlinable
     public func listen(
         priority: Priority = .normal,

@@ -1,4 +1,4 @@
-/// The handle of one listener of a ``LocalChannel``; not Sendable. See ``ListenerToken``.
+/// The handle of one listener of a ``LocalChannel``; not Sendable. A listener without an owner ends with it.
 public final class LocalListenerToken {
     private let entry: ListenerEntry
 

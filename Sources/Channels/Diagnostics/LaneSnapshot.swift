@@ -4,7 +4,7 @@ internal import Dispatch
 public struct LaneSnapshot: Sendable {
     /// The type of the actor or the label of the queue: `MainActor`, `Kitchen`, `com.example.printer`.
     public let name: String
-    /// The messages of all channels that wait in it, without up to 256 that its drain has already taken.
+    /// The number of messages queued in it, by all channels, except up to 256 that its drain has taken.
     public let waitingCount: Int
     /// The longest time that a message took to arrive; nil if none is traced.
     public internal(set) var longestWait: Duration?

@@ -1,5 +1,5 @@
 extension Switchboard {
-    /// What the program counts and records of the channels of this switchboard.
+    /// The counts and records that the program keeps of this switchboard's channels.
     ///
     /// It may be changed at any time, from any thread. Posts under way are counted in part, earlier ones not
     /// at all. An open page of the inspector may record more.
@@ -28,13 +28,14 @@ extension Switchboard {
         observation.forEachWatched { observation.apply(to: $0.list, named: $0.name) }
     }
 
-    /// Adds an instrument. See ``ChannelInstrument``.
-    /// - Returns: The token. Keep it: the instrument is used as long as the token lives.
+    /// Adds an instrument.
+    /// - Returns: The token. Keep it: the instrument is used while it lives.
     public func add(_ instrument: some ChannelInstrument) -> InstrumentToken {
         InstrumentToken(observation.instruments, observation.instruments.add(instrument))
     }
 
-    /// Shows an unnamed channel, state, request or protocol channel among those of this switchboard, and counts what ``diagnostics`` ask for.
+    /// Shows an unnamed channel, of any kind, among this switchboard's, counting what ``diagnostics`` ask
+    /// for.
     ///
     /// ```swift
     /// board.watch(till.sold, as: "till.sold")

@@ -8,9 +8,9 @@ public struct SwitchboardSnapshot: Sendable {
     public let protocols: [ChannelSnapshot]
     /// The listeners to patterns in the order of registration. The name of each is its pattern.
     public let patterns: [ChannelSnapshot]
-    /// The channels without a name that are watched.
+    /// The watched channels, which have no name.
     public let watched: [ChannelSnapshot]
-    /// The lanes of the actors and queues on which listeners of these channels run.
+    /// The lanes of the actors and queues of these listeners.
     public let lanes: [LaneSnapshot]
 }
 
@@ -74,7 +74,7 @@ extension Switchboard {
 }
 
 extension SwitchboardSnapshot: CustomStringConvertible {
-    /// A table with a line for each channel, followed by one for each of its listeners.
+    /// A table: a line for each channel and for each of its listeners.
     public var description: String {
         var count = 0
         var lines = ""

@@ -20,13 +20,13 @@ struct AdaptedSource<Source: Listenable, Message: Sendable>: Listenable {
     }
 }
 
-/// Adaptors: sources that pass on some messages of this one, or convert them.
+/// Adaptors: sources that pass on some messages, or convert them.
 ///
-/// Order, isolation and a listener's place among the others are those of the source. The adaptor's closure
-/// runs on the thread that posts, once for each message and listener, before the listener is called or the
-/// message is queued. Everything else applies to the messages that pass: `once:`, buffers and sequences. A
-/// skipped message is not counted, neither by `post` nor for the listener. Adaptors of a paused listener are
-/// not called. An adaptor retains the source; its listeners do not.
+/// Order, isolation and a listener's place among the others come from the source. The adaptor's closure runs
+/// on the poster's thread, once per message and listener, before the message is delivered or queued.
+/// Everything else applies to the messages that pass: `once:`, buffers and sequences. A skipped message is
+/// not counted, neither by `post` nor for the listener. Adaptors of a paused listener are not called. An
+/// adaptor retains the source; its listeners do not.
 extension Listenable {
     /// Passes on the messages that satisfy a condition.
     ///
@@ -34,8 +34,7 @@ extension Listenable {
     /// till.sold.filter { $0.total > 100 }.listen(self, once: true) { me, sale in me.celebrate(sale) }
     /// ```
     ///
-    /// - Parameter isIncluded: Runs on the poster's thread, once for each message and listener. It must not block.
-    /// - Returns: A source of the messages that pass.
+    /// - Parameter isIncluded: Runs on the poster's thread, once per message and listener. It must not block.
     @inlinable
     public func filter(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> some Listenable<Message> {
         AdaptedSource(self) { $0.filtered(isIncluded) }
@@ -46,8 +45,7 @@ extension Listenable {
     /// For an equatable part of a state use ``StateChannel/map(_:)``, whose listeners are called only when
     /// the part changes.
     ///
-    /// - Parameter transform: Runs on the poster's thread, once for each message and listener. It must not block.
-    /// - Returns: A source of the messages that pass.
+    /// - Parameter transform: Runs on the poster's thread, once per message and listener. It must not block.
     @inlinable
     public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Message) -> Other
@@ -57,9 +55,7 @@ extension Listenable {
 
     /// Transforms each message, and skips nil results.
     ///
-    /// - Parameter transform: Runs on the poster's thread, once for each message and listener. Returns nil to skip the
-    ///   message. It must not block.
-    /// - Returns: A source of the messages that pass.
+    /// - Parameter transform: Runs on the poster's thread, once per message and listener. It must not block.
     @inlinable
     public func compactMap<Other: Sendable>(
         _ transform: @escaping @Sendable (Message) -> Other?
@@ -69,22 +65,21 @@ extension Listenable {
 
     /// Limits each listener to its first `count` messages.
     ///
-    /// The limit is exact, even if several threads post at the same time. A listener is removed before its
-    /// last call, so a post made in that call does not reach it. Queued messages are still delivered.
+    /// The limit is exact, even if several threads post at once. A listener is removed before its last call,
+    /// so a post made in that call does not reach it. Queued messages are still delivered.
     ///
     /// - Parameter count: At least 1.
-    /// - Returns: A source of the messages that pass.
     @inlinable
     public func prefix(_ count: Int) -> some Listenable<Message> {
         requirePrefix(count)
         return AdaptedSource(self) { $0.limited(to: count) }
     }
 
-    /// Passes on messages until one does not satisfy a condition: that message is not delivered, and the
-    /// listener ends. Queued messages are still delivered.
+    /// Passes on messages until one does not satisfy a condition.
     ///
-    /// - Parameter predicate: Runs on the poster's thread, once for each message and listener. It must not block.
-    /// - Returns: A source of the messages that pass.
+    /// That message is not delivered, and the listener ends. Queued messages are still delivered.
+    ///
+    /// - Parameter predicate: Runs on the poster's thread, once per message and listener. It must not block.
     @inlinable
     public func prefix(while predicate: @escaping @Sendable (Message) -> Bool) -> some Listenable<Message> {
         AdaptedSource(self) { $0.limited(while: predicate) }

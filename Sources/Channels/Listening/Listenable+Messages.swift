@@ -8,7 +8,7 @@ extension Listenable {
     ///
     /// - Parameters:
     ///   - buffering: How many messages may be queued, and which one is dropped beyond that. By default, a
-    ///     channel keeps all messages, a state only the newest value, so that the last one read is the one
+    ///     channel keeps all messages; a state keeps the newest value, so the last one read is the one
     ///     stored.
     ///   - priority: The place of the sequence among the listeners.
     public func messages(
@@ -47,7 +47,10 @@ extension Listenable {
         return nil
     }
 
-    /// Waits for the next message that satisfies a condition, for a limited time.
+    /// Waits for the next message that satisfies a condition, for a limited time; for a state, the current
+    /// value is tested first.
+    ///
+    /// Listens from this call on, tests every message in order, and does not keep the channel alive.
     ///
     /// - Parameters:
     ///   - timeout: How long to wait. It does not advance while the machine sleeps.

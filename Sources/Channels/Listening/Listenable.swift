@@ -1,6 +1,6 @@
 /// A source of messages: a channel, a state, a named channel, its posts, or the channels of a pattern.
 ///
-/// Your own types conform by forwarding their listeners to an existing source, as ``Listener`` shows.
+/// Your own types conform by forwarding listeners to a source, as ``Listener`` shows.
 public protocol Listenable<Message>: Sendable {
     /// The type of the messages.
     associatedtype Message: Sendable

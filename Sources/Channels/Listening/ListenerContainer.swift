@@ -1,29 +1,30 @@
-/// Has listeners: a channel or a state, named or not, a local channel, a protocol channel with its observers, or a
-/// request channel with its responders.
+/// A channel of any kind, named or not: of messages, local messages, a state, a protocol or requests.
 ///
-/// All of these are listeners to the members of this protocol. Their owner is the object given to `listen`, `intercept`
-/// or `respond`, or the observer itself.
+/// Observers and responders are listeners here. Their owner is the object given to `listen`, `intercept` or
+/// `respond`, or the observer itself.
 public protocol ListenerContainer {
     // Underscored: the members below use it, nobody else can.
     var _listeners: _ListenerTable { get }
 
-    /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later posts return
-    /// 0, and listeners registered later are inactive.
+    /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later
+    /// posts return 0, and listeners registered later are inactive.
     ///
-    /// Posts still deferred by ``Reentrancy/queued`` are discarded. A state can still be set and read. On a switchboard,
-    /// the name, or the protocol, becomes available again.
+    /// Posts still deferred by ``Reentrancy/queued`` are discarded. A state can still be set and read. On a
+    /// switchboard, the name, or the protocol, becomes available again.
     func finish()
 }
 
 extension ListenerContainer {
-    /// The name on the switchboard; of a protocol channel, that of the protocol. Nil if there is none.
+    /// The name on the switchboard, or the protocol's name. Nil if there is none.
     public var name: String? { _listeners.name }
 
-    /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later posts return
-    /// 0, and listeners registered later are inactive. Posts still deferred by ``Reentrancy/queued`` are discarded.
+    /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later
+    /// posts return 0, and listeners registered later are inactive. Posts deferred by ``Reentrancy/queued``
+    /// are discarded.
     public func finish() { _listeners.list?.close() }
 
-    /// The number of listeners, including those of patterns, paused ones and sequences, excluding interceptors.
+    /// The number of listeners, including patterns' listeners, paused ones and sequences, excluding
+    /// interceptors.
     /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
     public var listenerCount: Int { _listeners.list?.pruneAndCount() ?? 0 }
 
@@ -36,20 +37,23 @@ extension ListenerContainer {
 
     /// Ends every listener and interceptor of an owner; one registered meanwhile may stay.
     ///
-    /// A `once` listener whose message is already queued still receives it, unless its token is cancelled. A request
-    /// that is being answered is answered.
+    /// A `once` listener whose message is already queued still receives it, unless its token is cancelled. A
+    /// request that is being answered is answered.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { _listeners.list?.removeListeners(of: owner) }
 
-    /// Ends every listener and interceptor except the listeners of patterns, and discards their queued messages.
+    /// Ends every listener and interceptor, except patterns' listeners, and discards their queued messages.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeAllListeners() { _listeners.list?.removeAllListeners() }
 }
 
 extension ListenerContainer where Self: Sendable {
-    /// Ends every listener and interceptor of an owner, and suspends until none of them is running. Queued messages are
-    /// discarded. It does not wait for a listener that has already ended, for example by `once`: use its token.
+    /// Ends every listener and interceptor of an owner, and suspends until none of them is running.
+    ///
+    /// Queued messages are discarded. It does not wait for a listener that has already ended, for example by
+    /// `once`: use its token.
+    ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListenersAndDrain(of owner: AnyObject) async {
         await _listeners.list?.removeListenersAndDrain(of: owner)

@@ -2,9 +2,9 @@
 ///
 /// Create it with ``Listenable/messages(buffering:priority:fileID:line:)``. It begins with the first message
 /// posted after that, and buffers messages until they are read. Iterators share the buffer, and each message
-/// goes to one of them: create a sequence for each reader. It does not keep the channel alive. When the
-/// channel is deallocated, it yields the buffered messages and ends; it also ends when the reading task is
-/// cancelled. It stops listening when the sequence and its iterators are released.
+/// goes to one: create a sequence for each reader. It does not keep the channel alive. When the channel is
+/// deallocated, it yields the buffered messages and ends; it also ends when the reading task is cancelled. It
+/// stops listening when the sequence and its iterators are released.
 public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     @usableFromInline let buffer: SequenceBuffer
 
@@ -32,7 +32,7 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
         /// Returns the next message; nil if the task is cancelled, or if the channel has ended and the buffer
         /// is empty.
         ///
-        /// A reader that finds a message each time yields to other tasks once a millisecond.
+        /// A reader that never waits yields to other tasks once a millisecond.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Message? {
             while true {

@@ -25,7 +25,7 @@ extension Listenable {
     /// till.sold.posts.listen(self) { me, post in me.show(post.message, from: post.sender) }
     /// ```
     ///
-    /// Order, isolation, buffering, counts and a listener's place among the others are those of the source.
+    /// Order, isolation, buffering, counts and a listener's place among the others come from the source.
     @inlinable
     public var posts: some Listenable<Posted<Message>> { Posts(self) }
 }

@@ -10,10 +10,10 @@ internal import Synchronization
 /// ```
 ///
 /// ## Behavior
-/// - Observers are held weakly and called by priority, then in the order in which they were added, on the
-///   notifier's thread, before `notify` returns.
+/// - Observers are held weakly and called by priority, then in the order added, on the notifier's thread,
+///   before `notify` returns.
 /// - The compiler checks conformance. Optional methods are defaults in an extension of the protocol.
-/// - An observer is added once, however often `add` is called, from any thread.
+/// - An observer is added once, however often and from any thread.
 /// - `notify` runs its body in the caller's isolation: the main actor, for a main-actor protocol.
 /// - A notification made by an observer runs at once, at most 64 deep per channel on a thread. A deeper one
 ///   is not delivered and raises ``Fault/Code/recursionLimit``.
@@ -94,8 +94,8 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
 
     /// Calls a method on every observer added when the call begins.
     ///
-    /// The body does not throw, so that an error of one observer does not prevent the next call. Call a
-    /// throwing method as `{ try? $0.save() }`, or handle the error inside.
+    /// The body does not throw, so an error of one observer does not prevent the next call. Handle the error
+    /// inside, or write `{ try? $0.save() }`.
     ///
     /// - Parameters:
     ///   - echo: Whether the sender is notified too, if it is an observer.

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Request/response: one object asks, others respond.
+/// A channel for requests: one object asks, others respond.
 ///
 /// ```swift
 /// let prices = RequestChannel<String, Int>()
@@ -10,8 +10,8 @@ internal import Synchronization
 ///
 /// ## Behavior
 /// - `ask` calls the responder of the highest priority, the first among equals, and throws what it throws.
-/// - Each call runs in a task of its own, which inherits the asker's priority and task-local values. So calls
-///   may overlap, and a responder may ask in turn.
+/// - Each call is a task of its own, which inherits the asker's priority and task-local values. Calls may
+///   overlap, and a responder may ask in turn.
 /// - Owners are held weakly, and strongly during a call.
 /// - If the asker's task is cancelled, `ask` throws `CancellationError` at once, whatever the responder does.
 public final class RequestChannel<Request: Sendable, Response: Sendable>: ListenerContainer, Sendable {
@@ -41,15 +41,13 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     deinit { list.close() }
 
     /// Used by ``ListenerContainer``.
-    /// Used by ``ListenerContainer``.
-    /// Used by ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .requests(Request.self, Response.self)) }
 
     /// Registers a responder that belongs to an object.
     ///
-    /// The closure has the isolation of the place where it is written. Each request is a task of its own, so
-    /// calls may overlap. An error is thrown to the asker and raises no fault. A paused responder is passed
-    /// over; one that ends finishes the calls under way.
+    /// The closure is isolated like the code around it. Each request is a task of its own, so calls may
+    /// overlap. An error is thrown to the asker and raises no fault. A paused responder is passed over; one
+    /// that ends finishes the calls under way.
     @discardableResult
     public func respond<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -65,7 +63,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         }
     }
 
-    /// Registers a responder that belongs to an actor and runs on it. Calls overlap while one is suspended.
+    /// Registers a responder that belongs to an actor and runs on it.
+    ///
+    /// Calls overlap while one is suspended. An error is thrown to the asker and raises no fault.
     @discardableResult
     public func respond<Owner: Actor>(
         _ owner: Owner,
@@ -82,6 +82,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     }
 
     /// Registers a responder that lives as long as the token returned.
+    ///
+    /// The closure is isolated like the code around it. Calls may overlap. An error is thrown to the asker
+    /// and raises no fault.
     public func respond(
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
@@ -91,12 +94,13 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         register(nil, ListenerOptions(priority, fileID, line)) { _, request in try await body(request) }
     }
 
-    /// Asks the responder of the highest priority, and returns its answer.
+    /// Asks the responder of the highest priority.
     /// - Parameter timeout: How long to wait; nil for no limit. Time while the machine sleeps does not count.
+    ///   With zero or less, no responder is asked.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder``;
     ///   ``ChannelError/Code/recursionLimit`` if 1,024 calls wait for each other;
     ///   ``ChannelError/Code/timedOut`` or `CancellationError`, both at once. After these two, the
-    ///   responder's task is cancelled, and not waited for. With a timeout of zero or less, no responder is asked.
+    ///   responder's task is cancelled, and not waited for.
     /// - Complexity: O(1), plus one step for each paused or deallocated responder before the one asked.
     public func ask(
         _ request: Request,

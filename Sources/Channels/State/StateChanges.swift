@@ -8,9 +8,9 @@ struct StateChanges<State: Sendable>: Listenable {
 }
 
 extension StateChannel {
-    /// The values from the next one on: a listener does not receive the current one first. A listener that is
-    /// paused and resumed receives the current value on resuming, like any listener of a state.
+    /// The values from the next one on: a listener does not receive the current one first.
     ///
-    /// Order, isolation, buffering and counts are those of the state.
+    /// A listener that is paused and resumed receives the current value on resuming. Order, isolation,
+    /// buffering and counts come from the state.
     public var changes: some Listenable<State> { StateChanges(state: self) }
 }

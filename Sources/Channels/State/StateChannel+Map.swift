@@ -3,7 +3,7 @@ extension StateChannel {
     ///
     /// ```swift
     /// sales.map(\.total).listen(self) { me, total in me.show(total) }
-    /// let changes = sales.map(\.self)  // the state itself, without values that equal the one before
+    /// let changes = sales.map(\.self)  // without values that equal the one before
     /// ```
     ///
     /// - Parameter part: Extracts the part. Runs for every value, where the listener runs; on the setter's
@@ -17,7 +17,7 @@ extension StateChannel {
 
 /// Observes a part of a state; made by ``StateChannel/map(_:)``.
 ///
-/// Order, isolation, buffering, priority and counts are those of the state. But a listener is not called if
+/// Order, isolation, buffering, priority and counts come from the state. But a listener is not called if
 /// the part equals the last one it received; such a value counts as delivered. So a part that changes and
 /// changes back while values are queued with `.newest(1)` is not delivered. It retains the state; its
 /// listeners do not.

@@ -1,9 +1,8 @@
 extension StateChannel {
-    /// Stores a value, and suspends until every listener that it reaches has finished with it, including
-    /// async ones.
+    /// Stores a value, and suspends until every listener reached has finished with it, async ones too.
     ///
-    /// Values of several setters are delivered one after the other: this first waits for its turn. Inside a
-    /// listener it does not wait for listeners that are awaiting the caller.
+    /// Values are delivered one after the other: this first waits for its turn. Inside a listener it does not
+    /// wait for listeners that are awaiting the caller.
     ///
     /// - Returns: The outcome of the value. A refused value is not delivered.
     @discardableResult
@@ -17,11 +16,11 @@ extension StateChannel {
         return await tracker.wait(isWaiting: store(value, tracker.post(isolation, PackedSite(fileID, line))))
     }
 
-    /// Changes the value in place, and suspends until every listener that it reaches has finished with it.
+    /// Changes the value in place, and suspends until every listener reached has finished with it.
     ///
-    /// Values of several setters are delivered one after the other: this first waits for its turn. Inside a
-    /// listener it does not wait for listeners that are awaiting the caller. The body runs under the lock of
-    /// the state, and must not use it.
+    /// Values are delivered one after the other: this first waits for its turn. Inside a listener it does not
+    /// wait for listeners that are awaiting the caller. The body runs under the lock of the state, and must
+    /// not use it.
     ///
     /// - Returns: The outcome of the value. A refused change is not delivered.
     @discardableResult

@@ -8,22 +8,22 @@
 /// ```
 ///
 /// ## Behavior
-/// - A new listener gets the current value once, then every later value exactly once and in the order set,
+/// - A new listener receives the current value once, then every later value exactly once, in the order set,
 ///   whatever races with the registration. The last value it receives is the one stored.
-/// - "Exactly once" has two exceptions: values set while a listener is paused, after which it gets the
+/// - "Exactly once" has two exceptions: values set while a listener is paused, after which it receives the
 ///   current one first, and values dropped from a full buffer, which are counted.
-/// - One thread delivers at a time. Values set on other threads meanwhile are queued and delivered by the
-///   same thread, so `set` may return before listeners have run, and `listen` before the new listener has
-///   received the current value.
+/// - One thread delivers at a time. Values set on other threads meanwhile are queued and delivered by that
+///   thread, so `set` may return before listeners have run, and `listen` before the new listener has received
+///   the current value.
 /// - After delivering 64 values set by other threads, a thread hands the rest to a background job.
 /// - While more than 1,024 values are pending, `set` and `update` wait for up to 100 ms; if too many are
-///   still pending, ``Fault/Code/stateBacklog`` is raised. Inside a listener they never wait, so pending
-///   values are not bounded there, and the fault is raised at 2,048, 4,096, 8,192 … values.
+///   still pending, ``Fault/Code/stateBacklog`` is raised. Inside a listener they never wait: pending values
+///   are unbounded there, and the fault is raised at 2,048, 4,096, 8,192 … values.
 /// - A change made by a listener is refused if 1,024 changes, of this state and others, have led to it, or if
 ///   little of the stack is left. The value stays as it was, and a fault is raised. A listener that such a
 ///   chain registers begins with the next value; one that it resumes stays paused.
 /// - The body of ``update(fileID:line:isolation:_:)`` is the only user code that runs under a lock of this
-///   library, the state's own. Using the same state in it traps. Values replaced by
+///   library, the state's own. Using the state in it traps. Values replaced by
 ///   ``set(_:fileID:line:isolation:)`` are released without the lock.
 ///
 /// All methods may be called from any thread.
@@ -37,8 +37,9 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
 
     /// Creates a state that calls `onDemand` when its first listener is added and its last one removed, to
     /// start and stop its source.
-    /// - Parameter onDemand: Called alternately with true and false, as described for
-    ///   ``Channel/init(onDemand:reentrancy:onFault:diagnostics:)``.
+    /// - Parameter onDemand: Called alternately with true (first listener added) and false (last one removed,
+    ///   or the state deallocated or finished). Calls never overlap and hold no lock;
+    ///   ``Channel/init(onDemand:reentrancy:onFault:diagnostics:)`` names their threads.
     @_disfavoredOverload  // the trailing closure of `StateChannel(0) { … }` is a fault handler
     public convenience init(
         _ initial: State,
@@ -68,7 +69,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     var list: ListenerList { core.list }
 
     /// The last value set, whether or not it has been delivered yet. It is copied under the state's lock.
-    /// Reading it inside the body of `update` of the same state traps.
+    /// Reading it inside `update` of this state traps.
     /// - Complexity: O(1).
     @inlinable public var value: State {
         MessageAddress.filling(as: State.self) { core.read(into: $0) }
@@ -79,8 +80,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     /// When this returns, listeners without isolation, or with the caller's, have received the value, unless
     /// another one is being delivered or messages are queued for them: then it takes its turn. If too many
     /// values are pending, this waits for up to 100 ms, but not inside a listener. If the value is refused
-    /// (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of the same
-    /// state.
+    /// (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of this state.
     ///
     /// - Complexity: O(*n*) in the number of listeners that this call delivers to.
     @inlinable
@@ -154,8 +154,6 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     }
 
     /// Used by ``ListenerContainer``.
-    /// Used by ``ListenerContainer``.
-    /// Used by ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .state(State.self)) }
 
     /// Ends every listener for good: queued values are delivered, sequences end, and listeners registered
@@ -203,7 +201,7 @@ extension StateChannel {
 }
 
 extension StateChannel: CustomStringConvertible {
-    /// The name, the type and the number of listeners.
+    /// The name, type and number of listeners.
     public var description: String {
         "\(list.name.map { "\($0): " } ?? "")StateChannel<\(State.self)>, \(list.listenerCountNow) listeners"
     }

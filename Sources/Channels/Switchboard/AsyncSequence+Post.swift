@@ -5,10 +5,10 @@ extension AsyncSequence where Element: Sendable {
     /// let feed = Task { try await socket.frames.post(to: frames) }
     /// ```
     ///
-    /// Each element is posted before the next one is requested, on the caller's isolation, so listeners on it
-    /// are called directly. It does not wait for listeners with a mailbox: bound their buffers if the
-    /// sequence is fast. Cancel the task to stop: no further element is requested, even if the sequence
-    /// ignores cancellation. The channel is kept alive meanwhile.
+    /// Each element is posted on the caller's isolation before the next is requested, so listeners on it are
+    /// called directly. It does not wait for listeners with a mailbox: bound their buffers if the sequence is
+    /// fast. Cancelling the task stops it: no further element is requested, even if the sequence ignores
+    /// cancellation. The channel is kept alive meanwhile.
     ///
     /// - Throws: The error of the sequence. Elements posted before it stay posted.
     public func post(

@@ -6,8 +6,8 @@
 /// ```
 ///
 /// A name consists of tokens separated by full stops, and has at most 1,024 bytes of UTF-8. A token is not
-/// empty and contains no white space (Unicode's `White_Space`), no control characters, no `*` and no `>`.
-/// Names are equal if their Unicode scalars are: canonical equivalents (`é` in one scalar or two) differ.
+/// empty and has no white space (Unicode's `White_Space`), control characters, `*` or `>`. Names are equal if
+/// their Unicode scalars are: canonical equivalents (`é` in one scalar or two) differ.
 ///
 /// A literal with interpolation cannot be checked: use `try ChannelName(validating:)`.
 @frozen
@@ -18,10 +18,10 @@ public struct ChannelName<Message: Sendable>: Hashable, Sendable, ExpressibleByS
     public var text: String { key.text }
 
     /// Creates a name from a text at run time.
-    /// - Throws: ``ChannelError/Code/invalidName``, saying what is wrong with the text.
+    /// - Throws: ``ChannelError/Code/invalidName``.
     public init(validating text: String) throws { key = try NameKey(validating: text) }
 
-    /// Creates a name from a literal. Traps if it is not a valid name.
+    /// Creates a name from a literal. Traps if it is invalid.
     @inlinable
     public init(stringLiteral text: String) { key = NameKey(literal: text) }
 

@@ -11,7 +11,7 @@
 /// It is the sender of its posts and the owner of its listeners. It must be Sendable: actors and classes on a
 /// global actor are; other classes must declare it. For a priority, a buffer or a queue, use the channel:
 /// `switchboard["shop.checkout" as ChannelName<[String: any Sendable]>].listen(self, on: queue) { … }`. In
-/// new code, prefer a ``ChannelName`` with a type of its own.
+/// new code, prefer a typed ``ChannelName``.
 public protocol ChannelParticipant: AnyObject {
     /// The switchboard of its channels; ``Switchboard/shared`` by default. It is read from any thread: a
     /// class on the main actor declares its own as `nonisolated let switchboard: Switchboard`.
@@ -24,7 +24,7 @@ extension ChannelParticipant {
 }
 
 extension ChannelParticipant where Self: Sendable {
-    /// Listens on a channel, on the isolation of the closure, until this object is deallocated or leaves.
+    /// Listens on a channel, on the closure's isolation, until this object is deallocated or leaves.
     @discardableResult
     public func listen(
         on name: ChannelName<[String: any Sendable]>,

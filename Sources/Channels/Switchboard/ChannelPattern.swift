@@ -7,7 +7,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
     public let text: String
 
     /// Creates a pattern from a text at run time.
-    /// - Throws: ``ChannelError/Code/invalidName``, saying what is wrong with the text.
+    /// - Throws: ``ChannelError/Code/invalidName``.
     public init(validating text: String) throws {
         if let problem = NameKey.problem(of: text, isPattern: true) {
             throw ChannelError(.invalidName, name: text, "\(quoted(text)) is not a valid channel pattern: \(problem)")
@@ -15,7 +15,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         self.text = text
     }
 
-    /// Creates a pattern from a literal. Traps if it is not a valid pattern.
+    /// Creates a pattern from a literal. Traps if it is invalid.
     public init(stringLiteral text: String) {
         do { self = try ChannelPattern(validating: text) } catch {
             fatalError("\(error); 'ChannelPattern(validating:)' throws instead")
@@ -48,7 +48,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         return next == name.count
     }
 
-    /// Whether both have the same Unicode scalars.
+    /// Returns whether both consist of equal Unicode scalars.
     public static func == (left: ChannelPattern, right: ChannelPattern) -> Bool {
         left.text.hasBytes(of: right.text)
     }

@@ -24,24 +24,26 @@ extension Switchboard {
     /// let log = board[matching: "shop.*"].listen { post in print(post.channelName ?? "", post.message) }
     /// ```
     ///
-    /// A listener takes its place by priority and registration among each channel's own listeners, and counts in
-    /// the result of `post`. It receives posts made on the channel itself and values of named states, but neither
-    /// requests nor protocol notifications. It has one token and at most one mailbox, and does not keep channels
-    /// alive. Channels without a name, such as `board[Checkout.self]`, match no pattern: see ``posts``.
+    /// A listener takes its place by priority and registration among each channel's own listeners, and counts
+    /// in the result of `post`. It receives posts made on the channel itself and values of named states, but
+    /// neither requests nor protocol notifications. It has one token and at most one mailbox, and does not
+    /// keep channels alive. Channels without a name, such as `board[Checkout.self]`, match no pattern: see
+    /// ``posts``.
     ///
     /// - Complexity: Registering a listener is O(*n*) in the number of names of the switchboard.
     public subscript(matching pattern: ChannelPattern) -> some Listenable<Posted<any Sendable>> {
         MatchingChannels(switchboard: self, pattern: pattern)
     }
 
-    /// Everything posted on this switchboard, except requests and protocol notifications: the messages of named
-    /// channels and of channels of a type, and the values of named states.
+    /// The messages of named channels and of channels of a type, and the values of named states, on this
+    /// switchboard. Requests and protocol notifications are not included.
     ///
     /// ```swift
     /// let log = board.posts.listen { post in print(post.channelName ?? "", post.message) }
     /// ```
     ///
-    /// A listener behaves like that of a pattern which matches every channel: see ``subscript(matching:)``.
+    /// A listener behaves like a listener of a pattern that matches every channel: see
+    /// ``subscript(matching:)``.
     public var posts: some Listenable<Posted<any Sendable>> { MatchingChannels(switchboard: self, pattern: nil) }
 
     func register(

@@ -3,10 +3,10 @@
 /// ```swift
 /// board[.checkout].listen(self) { me, checkout in me.show(checkout) }
 /// board[.checkout].post(Checkout(total: 12), from: self, echo: false)
-/// board[Checkout.self].post(Checkout(total: 12))  // no name: one channel for each type of message
+/// board[Checkout.self].post(Checkout(total: 12))  // one channel for each type of message
 /// ```
 ///
-/// A lightweight value that looks the channel up at each use. It keeps the switchboard alive, but not the
+/// A lightweight value that looks up the channel at each use. It keeps the switchboard alive, not the
 /// channel.
 @frozen
 public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, ListenerContainer {
@@ -19,7 +19,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
         self.key = key
     }
 
-    /// The channel itself, created if there is none. Keep it if you post very often.
+    /// The channel itself, created if needed. Keep it if you post often.
     /// - Precondition: The name is not in use for another kind or type.
     /// - Complexity: O(1).
     public var channel: Channel<Message> { switchboard.channel(key, reentrancy: nil) }
@@ -38,8 +38,8 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
         _ListenerTable(switchboard.list(key), .messages(Message.self), name: key.name)
     }
 
-    /// Finishes the channel, if there is one, as ``ListenerContainer/finish()`` says. A post or a listener that comes
-    /// later makes another.
+    /// Finishes the channel, if there is one: queued messages are delivered, listeners and sequences end, and
+    /// posts deferred by ``Reentrancy/queued`` are discarded. A later post or listener makes another.
     public func finish() {
         guard let list = switchboard.list(key), list.kind == .messages else { return }
         list.close()
@@ -47,14 +47,15 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
 }
 
 extension NamedChannel {
-    /// Delivers a message to every listener of the name, and to those of patterns that match it.
+    /// Delivers a message to every listener of the name and of patterns that match it.
     ///
-    /// Order and isolation are those of ``Channel/post(_:from:echo:fileID:line:isolation:)``.
+    /// Listeners run by priority, then in the order of registration. Those without isolation, or with the
+    /// caller's, run before this method returns, unless messages are queued for them.
     ///
     /// - Returns: How many listeners were called or enqueued. If there are none, nothing is kept.
     /// - Precondition: The name is not in use for another kind or type.
-    /// - Complexity: O(*n*) in the number of listeners; O(*n*) in the number of patterns for a name without listeners,
-    ///   and for its first post that only patterns match.
+    /// - Complexity: O(*n*) in the number of listeners; O(*n*) in the number of patterns for a name without
+    ///   listeners, and for its first post that only patterns match.
     @inlinable @discardableResult
     public func post(
         _ message: Message,
@@ -69,8 +70,9 @@ extension NamedChannel {
         return switchboard.post(message, post, to: key)
     }
 
-    /// Delivers a message, and suspends until every listener reached has finished with it, including async
-    /// ones. Inside a listener, it does not wait for that listener.
+    /// Delivers a message, and suspends until every listener reached has finished with it, async ones too.
+    ///
+    /// Inside a listener, it does not wait for that listener.
     @discardableResult
     public func postAndWait(
         _ message: Message,

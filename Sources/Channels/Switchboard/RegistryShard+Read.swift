@@ -16,8 +16,8 @@ internal import Synchronization
 //    within a use: whoever looks sees one of the two, and waits for either.
 //
 // The switchboard keeps a channel during the search; one that somebody holds and that has no listeners of its own is
-// retained for the post, because patterns may hear it. If the channel is removed meanwhile, another takes its name, or
-// its last listener ends, the post counts as begun before. A post that begins after a change has returned
+// retained for the post: patterns may match it. If the channel is removed meanwhile, another takes its name,
+// or its last listener ends, the post counts as begun before. A post that begins after a change has returned
 // announces itself later, and finds what the change left.
 extension RegistryShard {
     /// Lends the slot of a name in use, with the shard announced. The body runs no user code.

@@ -10,11 +10,11 @@ public struct StateName<State: Sendable>: Hashable, Sendable, ExpressibleByStrin
     /// The text of the name.
     public var text: String { key.text }
 
-    /// Creates a name from a text at run time. Throws ``ChannelError/Code/invalidName``, saying what is wrong
-    /// with the text.
+    /// Creates a name from a text at run time.
+    /// - Throws: ``ChannelError/Code/invalidName``.
     public init(validating text: String) throws { key = try NameKey(validating: text) }
 
-    /// Creates a name from a literal. Traps if it is not a valid name.
+    /// Creates a name from a literal. Traps if it is invalid.
     public init(stringLiteral text: String) { key = NameKey(literal: text) }
 
     /// The text of the name.

@@ -1,4 +1,4 @@
-/// Looks up channels by name or by the type of their messages, and protocol channels by protocol.
+/// Looks up channels by name or message type, and protocol channels by protocol.
 ///
 /// ```swift
 /// extension ChannelName<Checkout> { static var checkout: Self { "shop.checkout" } }
@@ -50,7 +50,7 @@ public final class Switchboard: Sendable {
         reference.switchboard = self
     }
 
-    /// Returns the channel of a name, created if there is none.
+    /// Returns the channel of a name, created if needed.
     /// - Parameter reentrancy: Used if this call creates the channel. An existing one keeps its own; if that
     ///   differs, a fault is raised.
     /// - Precondition: The name is not in use for another kind or type.
@@ -79,7 +79,7 @@ public final class Switchboard: Sendable {
         Self.unwrap { try channel(key: key, of: Message.self, reentrancy: reentrancy) }
     }
 
-    /// Returns the channel of a name given at run time, created if there is none.
+    /// Returns the channel of a name given at run time, created if needed.
     /// - Throws: ``ChannelError`` if the name is invalid, or in use for another kind or type.
     public func channel<Message: Sendable>(
         _ name: String,
@@ -94,7 +94,7 @@ public final class Switchboard: Sendable {
         return try channel(key: key, of: type, reentrancy: reentrancy)
     }
 
-    /// Returns the state of a name, created if there is none, and kept until it is removed.
+    /// Returns the state of a name, created if needed, and kept until it is removed.
     /// - Parameter initial: The first value; not evaluated if the state exists.
     /// - Precondition: The name is not in use for another kind or type.
     public func state<State: Sendable>(_ name: StateName<State>, initial: @autoclosure () -> State) -> StateChannel<
@@ -103,7 +103,7 @@ public final class Switchboard: Sendable {
         Self.unwrap { try state(key: name.key, of: State.self, initial: initial) }
     }
 
-    /// Returns the state of a name given at run time, created with a first value if there is none.
+    /// Returns the state of a name given at run time, created with a first value if needed.
     /// - Throws: ``ChannelError`` if the name is invalid, or in use for another kind or type.
     public func state<State: Sendable>(
         _ name: String,
@@ -113,7 +113,7 @@ public final class Switchboard: Sendable {
         try state(key: NameKey(validating: name), of: type, initial: initial)
     }
 
-    /// Returns the request channel of a name, created if there is none, and kept until it is removed.
+    /// Returns the request channel of a name, created if needed, and kept until it is removed.
     /// - Precondition: The name is not in use for another kind or types.
     public func requests<Request: Sendable, Response: Sendable>(
         _ name: RequestName<Request, Response>
@@ -121,7 +121,7 @@ public final class Switchboard: Sendable {
         Self.unwrap { try requests(key: name.key, of: Request.self, returning: Response.self) }
     }
 
-    /// Returns the request channel of a name given at run time, created if there is none.
+    /// Returns the request channel of a name given at run time, created if needed.
     /// - Throws: ``ChannelError`` if the name is invalid, or in use for another kind or type.
     public func requests<Request: Sendable, Response: Sendable>(
         _ name: String,
@@ -131,8 +131,7 @@ public final class Switchboard: Sendable {
         try requests(key: NameKey(validating: name), of: request, returning: response)
     }
 
-    /// Frees the name of a channel. A channel still held continues without the name and without pattern
-    /// listeners.
+    /// Frees the name of a channel. A channel still held continues without name and pattern listeners.
     /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ name: ChannelName<Message>) -> Bool {
@@ -144,8 +143,7 @@ public final class Switchboard: Sendable {
     @discardableResult
     public func removeChannel<Message: Sendable>(_ type: Message.Type) -> Bool { remove(NameKey(of: type)) }
 
-    /// Frees the name of a state. A state still held continues without the name and without pattern
-    /// listeners.
+    /// Frees the name of a state. A state still held continues without name and pattern listeners.
     /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<State: Sendable>(_ name: StateName<State>) -> Bool {
@@ -168,8 +166,8 @@ public final class Switchboard: Sendable {
         return remove(key)
     }
 
-    /// Ends everything an object owns on this switchboard: its listeners and interceptors on every channel
-    /// and pattern, its responders, and its observations of every protocol.
+    /// Ends every listener, interceptor, responder and observation that an object owns on this switchboard,
+    /// on patterns too.
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAll(_ owner: AnyObject) {
         for (slot, _) in registry.channels { slot.list.removeListeners(of: owner) }

@@ -1,5 +1,4 @@
-/// Limits how many messages may be queued for a listener or a sequence, and says which one is dropped beyond
-/// that.
+/// How many messages may be queued for a listener or a sequence, and which one is dropped beyond that.
 ///
 /// Every drop is counted (``ListenerToken/droppedCount``). ``oldest(_:)`` also raises
 /// ``Fault/Code/bufferOverflow``, because the latest message is lost; ``newest(_:)`` raises no fault.
@@ -9,7 +8,7 @@ public struct BufferingPolicy: Equatable, Sendable {
     package let kind: Kind
     package let limit: Int
 
-    /// Keeps every message, without a bound.
+    /// Keeps every message.
     public static let unbounded = BufferingPolicy(kind: .unbounded, limit: .max)
 
     /// Keeps at most `limit` messages, and drops a new one while the buffer is full.

@@ -26,7 +26,7 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of the error.
     public let code: Code
-    /// The name of the channel, if one is involved.
+    /// The name of the channel involved, if any.
     public let name: String?
     /// One sentence that names every value involved, such as both types of a mismatch.
     public let description: String

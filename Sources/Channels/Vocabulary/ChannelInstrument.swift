@@ -1,7 +1,6 @@
 /// Observes the faults of a switchboard, and its posts and deliveries while ``Diagnostics`` are `.trace`.
 ///
-/// Logging, metrics, tracing and inspection tools are built on it. By default, each method only delivers the
-/// message or calls the listener.
+/// By default, each method only delivers the message or calls the listener.
 ///
 /// ```swift
 /// struct Stopwatch: ChannelInstrument {
@@ -15,7 +14,7 @@
 ///
 /// The methods are called without a lock, on the thread and in the task that posts the message or runs the
 /// listener: they must not block. An instrument may use channels; its own synchronous posts are not passed to
-/// instruments. Several instruments are nested in the order in which they were added.
+/// instruments. Instruments are nested in the order added.
 public protocol ChannelInstrument: Sendable {
     /// Wraps the post of a message.
     /// - Parameter deliver: Delivers the message: when it returns, direct listeners have run, and the message
@@ -61,7 +60,7 @@ extension ChannelInstrument {
 
 /// A post of a message, as instruments see it.
 public struct PostEvent: Sendable {
-    /// The name of the channel, or its type if it has none.
+    /// The name of the channel, or its type without one.
     public let channelName: String
     /// The kind of the channel.
     public let channelKind: ChannelKind
@@ -69,9 +68,9 @@ public struct PostEvent: Sendable {
     public let messageType: any Any.Type
     /// The type of the object given as `from:`.
     public let senderType: (any Any.Type)?
-    /// The source location of the post; nil if it is not known.
+    /// The source location of the post, if known.
     public let site: RegistrationSite?
-    /// Whether the message was posted in this process or came in over a bridge.
+    /// Whether the message was posted here or came over a bridge.
     public let origin: Origin
 }
 

@@ -1,5 +1,6 @@
-/// A kind of channel, as faults and snapshots name it. Kinds may be added in minor releases: keep a `default` when
-/// matching.
+/// A kind of channel, as faults and snapshots name it.
+///
+/// Kinds may be added in minor releases: keep a `default` when matching.
 public struct ChannelKind: Hashable, Sendable {
     private enum Storage: String { case messages, local, state, requests, `protocol`, pattern, bridge }
 

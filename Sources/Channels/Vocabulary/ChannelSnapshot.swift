@@ -1,22 +1,22 @@
 /// One channel and its listeners.
 public struct ChannelSnapshot: Sendable {
-    /// The name, the protocol or the pattern; the type of the messages if there is no name.
+    /// The name, the protocol or the pattern; without any, the message type.
     public let name: String
     /// The kind of the channel.
     public let kind: ChannelKind
-    /// The type of the messages or of the state, or the types of requests and responses.
+    /// The type of the messages or the state; the types of requests and responses.
     public let messageType: String
-    /// The number of messages posted, if they are counted.
+    /// The number of messages posted, if counted.
     public let postCount: Int?
     /// The number of messages without a receiver: no listeners, or only paused or excluded ones.
     public let unreceivedCount: Int?
-    /// The number of listeners that ended because their owner was deallocated, if they are counted.
+    /// The number of listeners ended by their owner's deallocation, if counted.
     public let deallocatedOwnerCount: Int?
     /// The time since counting began; nil if nothing is counted.
     public let countingTime: Duration?
-    /// The posters, most frequent first, if posts are traced.
+    /// The posters, most frequent first, if traced.
     public let posters: [PosterSnapshot]
-    /// The last messages, oldest first, if they are kept.
+    /// The last messages, oldest first, if kept.
     public let messages: [MessageSnapshot]
     /// The listeners in the order of delivery, interceptors first.
     public let listeners: [ListenerSnapshot]

@@ -1,10 +1,10 @@
 /// A listener that threw, and its error.
 public struct DeliveryFailure: Sendable, CustomStringConvertible {
-    /// The error that it threw.
+    /// The error.
     public let error: any Error
-    /// The type of its owner; nil if the token owns the listener.
+    /// The type of the owner; nil if the token owns the listener.
     public let ownerType: String?
-    /// Where it was registered.
+    /// Where the listener was registered.
     public let registrationSite: RegistrationSite
 
     package init(error: any Error, ownerType: String?, registrationSite: RegistrationSite) {
@@ -13,7 +13,7 @@ public struct DeliveryFailure: Sendable, CustomStringConvertible {
         self.registrationSite = registrationSite
     }
 
-    /// One line that names all three.
+    /// One line: the error, the owner and the place.
     public var description: String {
         "\(ownerType ?? "token") registered at \(registrationSite): \(error)"
     }

@@ -1,7 +1,7 @@
 /// The outcome of a message posted with ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
 ///
 /// `reached` = `completed` + `failures` + `dropped` + `discarded`, unless the waiting task was cancelled:
-/// then the report covers the listeners that had finished by then.
+/// then it covers the listeners finished by then.
 public struct DeliveryReport: Sendable {
     /// How many listeners the message was handed to.
     public internal(set) var reached = 0
@@ -11,9 +11,9 @@ public struct DeliveryReport: Sendable {
     package internal(set) var buffered = 0
     /// The listeners that threw.
     public internal(set) var failures: [DeliveryFailure] = []
-    /// How many listeners dropped it because their buffer was full, or by their ``OverlappingPolicy``.
+    /// How many listeners dropped the message, by a full buffer or their ``OverlappingPolicy``.
     public internal(set) var dropped = 0
-    /// How many listeners were cancelled, or lost their owner, while it was queued.
+    /// How many listeners were cancelled, or lost their owner, while the message was queued.
     public internal(set) var discarded = 0
 
     package init(

@@ -1,5 +1,4 @@
-/// Selects what a switchboard counts and records, besides mailboxes, drops and faults, which are always
-/// counted.
+/// What a switchboard counts and records, besides mailboxes, drops and faults, which are always counted.
 ///
 /// ```swift
 /// board.diagnostics = .counts
@@ -35,7 +34,8 @@ public struct Diagnostics: Equatable, Sendable {
     /// Counts posts, posts without a receiver, calls of listeners without a mailbox, calls that threw, the
     /// longest queues, and deallocated owners.
     public static let counts = Diagnostics(isOn: true)
-    /// Counts like `counts`, calls instruments, and records who posts and how long messages and calls take.
+    /// Counts everything in `counts`, calls instruments, and records who posts and how long messages and
+    /// calls take.
     public static let trace = trace(keeping: 0)
 
     /// Traces like `trace`, and keeps the last messages of each channel as text.

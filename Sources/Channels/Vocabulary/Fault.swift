@@ -28,8 +28,8 @@ public struct Fault: Sendable, CustomStringConvertible {
         /// A channel was requested with a ``Reentrancy`` other than its own, which it keeps. Write the same
         /// one everywhere.
         public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
-        /// A bridge could not carry a message, or its broker failed; ``Fault/underlyingError`` says why. Do what its
-        /// code says.
+        /// A bridge could not carry a message, or its broker failed; ``Fault/underlyingError`` says why. Do
+        /// what its code says.
         public static let bridgeFailed = Code(storage: .bridgeFailed)
 
         /// The name of the code: `recursionLimit`.
@@ -40,16 +40,16 @@ public struct Fault: Sendable, CustomStringConvertible {
     public let code: Code
     /// The kind of the channel involved.
     public let channelKind: ChannelKind
-    /// The name of the channel, or its type if it has no name.
+    /// The name of the channel, or its type without one.
     public let channelName: String
-    /// The place where the listener involved was registered, if there is one.
+    /// Where the listener involved was registered, if any.
     public let registrationSite: RegistrationSite?
-    /// The type of the owner of the listener involved; nil if the token owns it, or there is none.
+    /// The type of the owner of the listener involved; nil if there is none.
     public var ownerType: String? { ownerName ?? owner.map { "\($0)" } }
     // The text is made only when it is read, as for `wording`.
     private let owner: (any Any.Type)?
     private var ownerName: String?
-    /// How often this has happened at this place, including this time.
+    /// How often this has happened at this place, this time included.
     public let count: Int
     /// The error, for ``Code/listenerThrew`` and ``Code/bridgeFailed``.
     public let underlyingError: (any Error)?

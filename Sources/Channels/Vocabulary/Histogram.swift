@@ -15,8 +15,7 @@ public struct Histogram: Sendable {
     /// The mean duration; nil if nothing was counted.
     public var mean: Duration? { count == 0 ? nil : total / count }
 
-    /// Returns the duration that a share did not exceed, rounded up to the end of its class; nil if nothing
-    /// was counted.
+    /// Returns the duration that a share did not exceed, rounded up to its class's end; nil without any.
     /// - Parameter share: From 0 to 1, as in `percentile(0.99)`. Values outside are clamped; NaN traps.
     public func percentile(_ share: Double) -> Duration? {
         require(

@@ -1,6 +1,8 @@
 /// One listener of a channel.
 public struct ListenerSnapshot: Sendable {
-    /// The way in which messages reach a listener. Ways may be added in minor releases: keep a `default` when matching.
+    /// The way in which messages reach a listener.
+    ///
+    /// Ways may be added in minor releases: keep a `default` when matching.
     public struct Delivery: Hashable, Sendable, CustomStringConvertible {
         private enum Storage: String {
             case interceptor, direct, mainActor, actor, queue, async, sequence, pattern, responder
@@ -35,29 +37,29 @@ public struct ListenerSnapshot: Sendable {
     package let number: UInt64
     /// The type of the owner; nil if the token owns the listener.
     public let ownerType: String?
-    /// Its priority.
+    /// The listener's priority.
     public let priority: Priority
-    /// The way in which messages reach it.
+    /// How messages reach the listener.
     public let delivery: Delivery
-    /// Whether it is paused.
+    /// Whether the listener is paused.
     public let isPaused: Bool
-    /// Where it was registered.
+    /// Where the listener was registered.
     public let registrationSite: RegistrationSite
-    /// The number of messages handed to it, if counted: it has a mailbox, or diagnostics are on.
+    /// The number of messages delivered, if counted: with a mailbox, on a state, or with diagnostics on.
     public let deliveredCount: Int?
-    /// The number of messages queued in its mailbox.
+    /// The number of messages in the mailbox.
     public let waitingCount: Int?
     /// The number of messages dropped because its buffer was full.
     public let droppedCount: Int?
-    /// The number of messages that it missed while it was paused.
+    /// The number of messages missed while the listener was paused.
     public let missedCount: Int
-    /// The longest its mailbox has been while diagnostics were on; nil if they are off.
+    /// The most messages in the mailbox while diagnostics were on; nil if they are off.
     public let maximumWaitingCount: Int?
     /// The number of calls that threw while diagnostics were on; nil if they are off.
     public let failureCount: Int?
-    /// The times that messages took to reach it, if they are traced.
+    /// The times from posts to calls, if traced.
     public let waitTimes: Histogram?
-    /// The times that its calls took, if they are traced.
+    /// The durations of calls, if traced.
     public let callTimes: Histogram?
     /// The index of its lane in ``SwitchboardSnapshot/lanes``; nil for direct calls and unshared lanes.
     package let laneIndex: Int?

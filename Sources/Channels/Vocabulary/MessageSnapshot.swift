@@ -1,4 +1,4 @@
-/// A message that was posted, as text.
+/// A posted message, as text.
 public struct MessageSnapshot: Sendable {
     /// The number of the message on its channel, from 1, since counting began.
     package let number: Int
@@ -8,6 +8,6 @@ public struct MessageSnapshot: Sendable {
     public let text: String
     /// The type of the object given as `from:`; nil without one.
     public let senderType: String?
-    /// Whether it was posted in this process or came in over a bridge.
+    /// Whether it was posted here or came over a bridge.
     public let origin: Origin
 }

@@ -1,4 +1,4 @@
-/// Says what happens to a message that arrives while an asynchronous listener is handling another.
+/// What happens to a message that arrives while an asynchronous listener is handling another.
 ///
 /// ```swift
 /// typed.listen(self, overlapping: .replace) { me, text in await me.search(text) }
@@ -10,16 +10,16 @@ public struct OverlappingPolicy: Equatable, Sendable {
     /// How many calls may run at a time.
     package let calls: Int
 
-    /// Queues it: one call at a time, in the order posted.
+    /// Queues the message: one call at a time, in the order posted.
     public static let queue = OverlappingPolicy(kind: .queue, calls: 1)
 
     /// Cancels the running call and handles the newest message once that call has returned. Older queued
     /// messages are dropped and counted; a buffering policy has no effect. `postAndWait` reports a replaced
-    /// call as dropped, even if it completes. An error that it throws raises no fault.
+    /// call as dropped, even if it completes. An error of that call raises no fault.
     public static let replace = OverlappingPolicy(kind: .replace, calls: 1)
 
-    /// Drops and counts it; a buffering policy has no effect. Traps on a state, whose last delivered value
-    /// might not be the one stored.
+    /// Drops and counts the message; a buffering policy has no effect. Traps on a state, whose last delivered
+    /// value might not be the one stored.
     public static let ignore = OverlappingPolicy(kind: .ignore, calls: 1)
 
     /// Handles up to `count` messages at a time and queues the rest. Calls start in the order posted; on an

@@ -11,11 +11,11 @@ public struct Posted<Message: Sendable>: Sendable {
     @usableFromInline let place: PostPlace?
     /// The name of the channel; nil if it has none. For the `posts` of a pattern, the text of the pattern.
     @inlinable public var channelName: String? { place?.channelName }
-    /// Whether the message was posted in this process or came in over a bridge.
+    /// Whether the message was posted here or came over a bridge.
     @inlinable public var origin: Origin { place?.process.map { .remote($0) } ?? .local }
 
-    /// The identifier, the time and the number of the delivery of a message that came in over a bridge; nil for one
-    /// that was posted in this process, and for states.
+    /// The identifier, time and attempt of a message that came in over a bridge; nil for one posted in this
+    /// process, and for states.
     public var delivery: RemoteDelivery? { place?.delivery }
 
     /// Creates a post, for tests of code that takes one.

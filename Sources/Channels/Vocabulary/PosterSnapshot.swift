@@ -2,7 +2,7 @@
 public struct PosterSnapshot: Sendable {
     /// The type of the object given as `from:`; nil without one.
     public let senderType: String?
-    /// The source location of the posts, if it is known.
+    /// The source location of the posts, if known.
     public let site: RegistrationSite?
     /// The number of messages posted.
     public let postCount: Int

@@ -1,4 +1,4 @@
-/// Ranks a listener on a channel: higher ranks run first, equal ones in the order of registration.
+/// The rank of a listener: higher ranks run first, equal ones in the order of registration.
 public struct Priority: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
     /// The rank: any integer.
     public var rawValue: Int

@@ -1,4 +1,4 @@
-/// Says what a channel does with a post that one of its listeners makes while being called.
+/// What a channel does with a post that one of its listeners makes during its call.
 ///
 /// Only direct calls recurse: a post by an async listener, or from a mailbox, starts anew.
 public struct Reentrancy: Equatable, Sendable {
@@ -14,7 +14,7 @@ public struct Reentrancy: Equatable, Sendable {
     }
 
     /// Delivers the inner post after the outer one, to the listeners registered by then, so that all
-    /// listeners see one thread's posts in the same order.
+    /// listeners receive one thread's posts in one order.
     /// - Parameter limit: The maximum length of a chain of posts; positive. A longer one is not delivered,
     ///   returns 0 and raises ``Fault/Code/recursionLimit``.
     public static func queued(limit: Int) -> Reentrancy {

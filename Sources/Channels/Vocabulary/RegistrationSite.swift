@@ -1,4 +1,4 @@
-/// A place in the source: where a listener was registered, or a post is written.
+/// A place in the source, of a registration or a post.
 public struct RegistrationSite: Hashable, Sendable, CustomStringConvertible {
     /// The file, as `#fileID` names it: `Module/File.swift`.
     public let fileID: String

@@ -1,7 +1,7 @@
-/// How a message came in from another process: what identifies it, when it was posted, and how often it was delivered.
+/// The identifier, time and number of deliveries of a message from another process.
 ///
-/// A listener of durable messages is called at least once for each. By the identifier it can tell a message that it
-/// has handled before.
+/// A listener of durable messages receives each at least once. The identifier shows whether it has handled
+/// it.
 public struct RemoteDelivery: Sendable {
     private final class Storage: Sendable {
         let id: String
@@ -20,16 +20,17 @@ public struct RemoteDelivery: Sendable {
     /// One reference, because every message from another process carries it.
     private let storage: Storage
 
-    /// What identifies the message: the same at each delivery and in each process that receives it, and another one
-    /// for every other message of ``Posted/origin``. Empty if its sender gave it no identifier and the broker has none.
+    /// The identifier: equal at each delivery and in each process that receives the message, and unlike every
+    /// other message of ``Posted/origin``. Empty if the sender gave none and the broker has none.
     public var id: String { storage.id }
 
-    /// When the message was posted, as its sender says, in RFC 3339: `2026-01-31T12:34:56.789Z`. Nil if it says
-    /// nothing. The clocks of two machines differ.
+    /// When the message was posted, by the sender's clock, in RFC 3339: `2026-01-31T12:34:56.789Z`. Nil if
+    /// the sender does not say. The clocks of two machines differ.
     public var time: String? { storage.time }
 
-    /// How often the message has been delivered to this durable name, this time included; 1 for one that is not
-    /// durable. Deliveries to processes that ended before they had settled it count, as far as the broker knows.
+    /// How often the message has been delivered to this durable name, this time included; 1 if it is not
+    /// durable. Deliveries to processes that ended before they had settled it count, as far as the broker
+    /// knows.
     public var attempt: Int { storage.attempt }
 
     /// What the transport keeps with the message until its listeners have finished.

@@ -147,7 +147,7 @@ extension ListenerList {
         _ word: UInt64
     ) -> Int {
         if word & ListenerEntry.once != 0 {
-            // An adaptor that ended the listener with this message, as `prefix(1)` does, still lets it hear it.
+            // An adaptor that ended the listener with this message, as `prefix(1)` does, still delivers it.
             guard frame.pointee.hasEndedListener || remove(listener, as: ListenerEntry.closed) else { return 0 }
         }
         if word & (ListenerEntry.laned | ListenerEntry.read) != 0, let isIn = enqueueUnlessCalled(frame, listener, word)

@@ -1,13 +1,13 @@
 extension ListenerToken {
-    /// The token of the listener that is being called, which can end itself with it; nil outside of a call.
+    /// The token of the running listener, so that it can cancel itself; nil outside a listener.
     ///
     /// ```swift
     /// sold.listen(self) { me, sale in if me.isDone { ListenerToken.current?.cancel() } }
     /// ```
     ///
     /// Known in synchronous listeners, interceptors and observers on the thread that calls them, and in async
-    /// listeners and responders in their task and its children. It equals the token that `listen` returned, and does
-    /// not keep the listener: only the token that was returned does.
+    /// listeners and responders in their task and its children. It equals the token that `listen` returned,
+    /// but does not keep the listener alive: only the returned token does.
     public static var current: ListenerToken? {
         let thread = ThreadReference.current
         let top = thread.pointee.top

@@ -76,7 +76,7 @@ extension Lane {
         guard let calls = mailbox.calls, isLater else {
             mailbox.countDelivered()
             let outcome = await call.run(message, isolation: isolation)
-            // Before the poster hears of it, whose next message is not to be ignored.
+            // Before the poster learns of it, whose next message is not to be ignored.
             if mailbox.ignoresWhileBusy { settle() }
             endCall(mailbox)
             envelope?.tracker?.finish(outcome)

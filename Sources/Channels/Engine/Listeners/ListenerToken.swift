@@ -5,7 +5,7 @@ internal import Synchronization
 /// A listener with an owner lives as long as the owner, whether or not the token is kept. One without an
 /// owner is cancelled when the last reference to its token is released.
 ///
-/// Everything here may be called from any thread. Two tokens are equal if they are of the same listener.
+/// It may be used from any thread. Two tokens are equal if they belong to one listener.
 public class ListenerToken: @unchecked Sendable {  // nothing is stored here; see the two subclasses
     // There are two subclasses. A listener with an owner uses its entry as the token, which saves an
     // allocation; one without has an `OwningToken`.
@@ -17,45 +17,49 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// its channel and owner are alive. A paused listener is active.
     public final var isActive: Bool { !entry.hasEnded && !entry.isOrphan }
 
-    /// Ends the listener. Does not wait.
+    /// Ends the listener without waiting.
     ///
     /// On the listener's own isolation or, for a listener without one, on the posting thread, no call begins
     /// after it returns. From elsewhere, a call that had passed its check may still run: see
-    /// ``cancelAndDrain()``. Messages waiting in the mailbox are discarded and counted. No other listener is
-    /// skipped. Idempotent.
+    /// ``cancelAndDrain()``. Queued messages are discarded and counted. No other listener is skipped.
+    /// Idempotent.
     ///
-    /// - Complexity: O(1); for a listener to a pattern, O(*n*) in the number of patterns and names of its switchboard.
+    /// - Complexity: O(1); for a pattern's listener, O(*n*) in the number of patterns and names of its
+    ///   switchboard.
     public func cancel() { entry.cancel() }
 
-    /// Ends the listener, discards what waits for it, and suspends until no call of it runs and none will begin.
-    /// ``finish()`` delivers what waits.
+    /// Ends the listener, discards its queued messages, and suspends until no call is running or will begin.
     ///
     /// Waits for the channel's posts in progress on other threads, and for the call that its mailbox is
     /// making; for a responder, for every request handed to it; for a listener to a pattern, for the posts on every
     /// channel that it listens to. Ignores task cancellation: those posts end in
     /// any case.
     ///
-    /// Cancels and returns at once if it would wait for its caller: inside the listener, or inside one that
-    /// the listener's call waits for, by `postAndWait` or by a request. A task started by a call counts
-    /// as part of that call until the call ends. Independent listeners that drain one another deadlock.
+    /// Waits for the channel's posts in progress on other threads, and for its mailbox's current call; for a
+    /// responder, for every request handed to it; for a pattern's listener, for the posts on every matching
+    /// channel. Ignores task cancellation: those posts end in any case.
+    ///
+    /// Called inside the listener, or inside one that it awaits with `postAndWait` or a request, this cancels
+    /// without waiting. A task started by a call counts as part of that call until the call ends. Independent
+    /// listeners that drain one another deadlock.
     public final func cancelAndDrain() async {
         entry.cancel()
         await waitForCalls(afterDelivery: false)
     }
 
-    /// Ends the listener, and suspends until what waits for it has been delivered and the last call has ended.
+    /// Ends the listener, and suspends until its queued messages are delivered and the last call has ended.
     ///
-    /// No message posted from here on reaches it. Waits for as long as its actor or queue takes; ignores task
-    /// cancellation. ``cancel()`` in the meantime discards what still waits. A sequence ends once its reader has taken
-    /// what waits, which this does not wait for. Returns at once if it would wait for its caller, as
-    /// ``cancelAndDrain()`` does.
+    /// No message posted from now on reaches it. Waits as long as its actor or queue takes, and ignores task
+    /// cancellation. ``cancel()`` meanwhile discards the messages still queued. A sequence ends once its
+    /// reader has taken the queued messages, which this does not wait for. Called inside the listener, or
+    /// inside one that it awaits with `postAndWait` or a request, this does not wait.
     public final func finish() async {
         entry.end()
         await waitForCalls(afterDelivery: true)
     }
 
     private func waitForCalls(afterDelivery: Bool) async {
-        // One that was never put into a list hears nothing; the caller does not wait for itself.
+        // One that was never put into a list receives nothing; the caller does not wait for itself.
         guard let list = entry.list, ListenerChain.call?.waits(for: entry) != true else { return }
         await list.waitForPosts()
         await entry.route?.object.waitForCalls(of: entry, afterDelivery: afterDelivery)
@@ -64,11 +68,11 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// Withholds messages from the listener until ``resume()``.
     ///
     /// Messages posted meanwhile are missed and counted (``missedCount``);
-    /// ``Channel/post(_:from:echo:fileID:line:isolation:)`` does not count the listener. Waiting messages are
+    /// ``Channel/post(_:from:echo:fileID:line:isolation:)`` does not count the listener. Queued messages are
     /// still delivered, and a call in progress continues. The listener keeps its place in the order.
     public func pause() { entry.pause() }
 
-    /// Delivers what is posted from now on, not what was missed. Does nothing if it is not paused.
+    /// Delivers messages posted from now on, not those missed. Does nothing if the listener is not paused.
     ///
     /// A listener of a state receives the current value first. If the state refuses that (see ``StateChannel``),
     /// the listener stays paused and a fault is reported.
@@ -77,36 +81,37 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// Whether the listener is paused.
     public var isPaused: Bool { entry.isPaused }
 
-    /// Messages handed to the listener. Without a mailbox, they are counted only while diagnostics are on.
+    /// The number of messages delivered to the listener. Without a mailbox, a channel's listener counts them
+    /// only while diagnostics are on.
     public final var deliveredCount: Int { entry.accounts?.delivered ?? 0 }
 
-    /// Messages that wait in the listener's mailbox.
+    /// The number of messages in the listener's mailbox.
     public final var waitingCount: Int { entry.accounts?.waiting ?? 0 }
 
-    /// Messages dropped because the listener's buffer was full, or by its ``OverlappingPolicy`` policy.
+    /// The number of messages dropped by its full buffer or its ``OverlappingPolicy``.
     public final var droppedCount: Int { entry.accounts?.dropped ?? 0 }
 
-    /// Messages that waited when the listener was cancelled or its owner deallocated.
+    /// The number of messages queued when the listener was cancelled or its owner deallocated.
     public final var discardedCount: Int { entry.accounts?.discarded ?? 0 }
 
-    /// Messages that the listener missed because it was paused.
+    /// The number of messages missed while the listener was paused.
     public final var missedCount: Int { entry.route?.borrow { $0.missedCount } ?? 0 }
 
-    /// Keeps the token in a set whose listeners end together.
+    /// Stores the token in a set whose listeners end together.
     public final func store(in tokens: inout some SetAlgebra<ListenerToken>) { tokens.insert(self) }
 
-    /// Keeps the token in an array or another collection whose listeners end together. Swift may release a
-    /// local collection after its last use: see `withExtendedLifetime`.
+    /// Stores the token in a collection whose listeners end together. Swift may release a local collection
+    /// after its last use: see `withExtendedLifetime`.
     public final func store(in tokens: inout some RangeReplaceableCollection<ListenerToken>) {
         tokens.append(self)
     }
 }
 
 extension ListenerToken: Hashable {
-    /// Returns whether both are the same object.
+    /// Returns whether both tokens belong to one listener.
     public static func == (left: ListenerToken, right: ListenerToken) -> Bool { left.entry === right.entry }
 
-    /// Hashes the identity.
+    /// Hashes the identity of the listener.
     public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(entry)) }
 }
 
