@@ -96,7 +96,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
             )
         }
         let limits = [
-            ("retention.messageLimit", retention.messageLimit), ("retention.byteLimit", retention.byteLimit), ("bodyLimit", bodyLimit),
+            ("retention.messageLimit", retention.messageLimit), ("retention.byteLimit", retention.byteLimit),
+            ("bodyLimit", bodyLimit),
             ("unsettledLimit", unsettledLimit),
         ]
         for (name, limit) in limits {
