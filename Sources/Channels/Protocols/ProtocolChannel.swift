@@ -82,8 +82,9 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     @discardableResult
     public func remove(_ observer: Observer) -> Bool { remove(object: Self.object(observer)) }
 
-    /// Whether an observer has been added, in O(1).
-    func contains(_ observer: Observer) -> Bool {
+    /// Whether an observer has been added.
+    /// - Complexity: O(1).
+    public func contains(_ observer: Observer) -> Bool {
         let object = Self.object(observer)
         guard let entry = entries.withLock({ $0[Unretained(object).address] }) else { return false }
         return !entry.hasEnded && entry.owner === object

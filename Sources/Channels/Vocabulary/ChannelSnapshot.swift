@@ -13,7 +13,7 @@ public struct ChannelSnapshot: Sendable {
     /// The number of listeners ended by their owner's deallocation, if counted.
     public let deallocatedOwnerCount: Int?
     /// The time since counting began; nil if nothing is counted.
-    public let countingTime: Duration?
+    package let countingTime: Duration?
     /// The posters, most frequent first, if traced.
     public let posters: [PosterSnapshot]
     /// The last messages, oldest first, if kept.

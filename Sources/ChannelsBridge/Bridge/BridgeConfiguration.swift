@@ -30,8 +30,9 @@ public struct BridgeConfiguration: Sendable {
     /// The total size of encoded messages, headers and duplicate-detection state that the bridge may hold.
     ///
     /// Half is for each direction; one route may use a quarter of its half. Unencoded messages and listeners'
-    /// own memory do not count. 256 MiB by default. Below 32 MiB, a route remembers fewer than 16,384
-    /// received messages: if more fail in turn, their failures are not counted up to ``failureLimit``.
+    /// own memory do not count. 256 MiB by default. Below 32 MiB, or 8 MiB × (durable incoming
+    /// routes + 1), a durable route remembers fewer than 16,384 received messages: if more than it remembers fail
+    /// in turn, their failures are not counted up to ``failureLimit``.
     public var byteLimit: Int
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024
     /// by default.

@@ -41,7 +41,7 @@ func connectionClosed(_ pointer: OpaquePointer?, _ closure: UnsafeMutableRawPoin
     ConnectionRegistry.shared.remove(id)?.closedByLibrary(id, lastError(of: pointer))
 }
 
-private func lastError(of pointer: OpaquePointer?) -> BridgeError? {
+func lastError(of pointer: OpaquePointer?) -> BridgeError? {
     var text: UnsafePointer<CChar>?
     let status = natsConnection_GetLastError(pointer, &text)
     return status == NATS_OK ? nil : BridgeError(status, saying: text)

@@ -95,6 +95,8 @@ extension NATSConnection {
             state.isClosing ? [] : state.subscriptions.sorted { $0.key < $1.key }.compactMap(\.value.subscription)
         }
         for subscription in subscriptions { subscription.restore(on: library) }
+        // What is published once this is told is not to be missed: the subscriptions are in effect at the server.
+        if !subscriptions.isEmpty { _ = flush(library, within: configuration.requestTimeout.milliseconds) }
         let (isWanted, startsWriter) = state.withLock { state in
             guard !state.isClosing else { return (false, false) }
             state.adopt(library)
@@ -104,7 +106,7 @@ extension NATSConnection {
         if startsWriter { startWriter() }
         onEvent(.reconnected)
         // Lost again before it could be reported.
-        if library.isClosed { closedByLibrary(library.id, nil) }
+        if library.isClosed { closedByLibrary(library.id, lastError(of: library.pointer)) }
     }
 
     // MARK: What the C client reports

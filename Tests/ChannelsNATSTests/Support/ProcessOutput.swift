@@ -46,17 +46,25 @@ final class ProcessOutput: Sendable {
 
     var text: String { state.withLock { $0.text } }
 
-    /// Returns when the process has printed a text as often as that, or has ended without.
+    /// Returns when the process has printed a text as often as that, or has ended without, or the task is cancelled.
     ///
     /// - Returns: Whether it was printed.
     func contains(_ part: String, times: Int = 1) async -> Bool {
-        await withCheckedContinuation { continuation in
-            let waiters = state.withLock { state in
-                state.waiters.append((part, times, continuation))
-                return state.takeWaiters()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                resume { $0.waiters.append((part, times, continuation)) }
             }
-            for waiter in waiters { waiter.continuation.resume(returning: waiter.found) }
+        } onCancel: {
+            resume { $0.isOver = true }
         }
+    }
+
+    private func resume(_ change: (inout State) -> Void) {
+        let waiters = state.withLock { state in
+            change(&state)
+            return state.takeWaiters()
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: waiter.found) }
     }
 
     /// - Returns: Whether more may come.
@@ -64,12 +72,11 @@ final class ProcessOutput: Sendable {
         var bytes = [UInt8](repeating: 0, count: 4_096)
         let count = Foundation.read(descriptor, &bytes, bytes.count)
         if count < 0, errno == EAGAIN || errno == EINTR { return true }
-        let waiters = state.withLock { state in
-            state.text += String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
-            state.isOver = count <= 0
-            return state.takeWaiters()
+        let text = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+        resume { state in
+            state.text += text
+            if count <= 0 { state.isOver = true }
         }
-        for waiter in waiters { waiter.continuation.resume(returning: waiter.found) }
         return count > 0
     }
 }

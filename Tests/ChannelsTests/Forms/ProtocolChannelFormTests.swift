@@ -83,7 +83,7 @@ struct ProtocolChannelFormTests {
         let (ticks, clock) = (ProtocolChannel<any Local>(), Clock())
         #expect(ticks.add(clock, priority: .low))
         #expect(!ticks.add(clock))
-        #expect(ticks.hasListeners(of: clock))
+        #expect(ticks.contains(clock) && ticks.hasListeners(of: clock))
         #expect(ticks.notify { $0.tick() } == 1)
         #expect(clock.ticks == 1)
         #expect(ticks.remove(clock))
