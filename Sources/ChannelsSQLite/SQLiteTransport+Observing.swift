@@ -212,7 +212,7 @@ extension SQLiteTransport: MessageStore {
         }
     }
 
-    /// Takes the messages before it, which nobody holds then.
+    /// Takes the messages before it as well; none of them is held by a process then.
     package func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
         let (number, session) = (Int64(clamping: number), try session())
         let ended = try await session.file.write { [holder = session.holder, path = session.file.location] db in

@@ -167,8 +167,8 @@ public final class InMemoryTransport: Transport {
         try whileConnected(subject) { $0.respond(connection, subject, HandlerQueue(onRequest)) }
     }
 
-    /// Ends the subscriptions, and returns when their handlers have been called for every message published
-    /// before.
+    /// Ends the subscriptions that are not durable, and returns when their handlers have been called for every
+    /// message published before.
     public func drainSubscriptions(within timeout: Duration) async {
         let queues = broker.change { [connection] broker in
             broker.unsubscribe(connection)

@@ -19,8 +19,8 @@ public struct StoreStatus: Sendable {
         public var redelivered = 0
         /// How long the oldest message, waiting or unsettled, has been stored; nil also if there is none.
         public var oldestAge: Duration?
-        /// How many processes use the name: over a file, running ones; over NATS, ones that currently request
-        /// messages.
+        /// How many processes use the name: over a file, its running connections; over NATS, the current requests
+        /// for messages.
         public var processes = 0
         /// The processes that use the name; nil over NATS.
         public var holders: [Holder]?
