@@ -85,15 +85,21 @@ func onSchedules(
 }
 
 /// Runs a scenario once, to its end. Returns what went wrong.
-func problem(of scenario: @escaping @Sendable (Schedule) async -> Void, seed: Int) -> String? {
+///
+/// - Parameter patience: How many seconds other threads may keep it waiting, which seldom do and soon end.
+func problem(
+    of scenario: @escaping @Sendable (Schedule) async -> Void,
+    seed: Int,
+    patience: TimeInterval = 30
+) -> String? {
     let executor = SeededExecutor(seed: seed)
     let schedule = Schedule(seed: seed, executor)
-    let hasEnded = Tally()
-    executor.run {
-        await scenario(schedule)
-        hasEnded.add()
+    guard executor.run(patience: patience, { await scenario(schedule) }) else {
+        return "nothing is left to run, but the scenario has not ended: a wake-up was lost"
     }
-    if hasEnded.value == 0 { return "nothing is left to run, but the scenario has not ended: a wake-up was lost" }
+    let limit = Date(timeIntervalSinceNow: patience)
+    // Another thread may hold one for a moment, too.
+    while schedule.living.value != 0, Date() < limit { sched_yield() }
     if schedule.living.value != 0 {
         return "\(schedule.living.value) objects leaked\(schedule.problem.map { "; \($0)" } ?? "")"
     }

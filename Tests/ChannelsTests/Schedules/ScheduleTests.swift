@@ -1,4 +1,5 @@
 import ChannelsTesting
+import Foundation
 import Testing
 
 /// The schedules themselves: that they differ, repeat, and see what they are there to see.
@@ -21,8 +22,25 @@ struct ScheduleTests {
 
     @Test func aWakeUpThatIsLostIsSeen() async {
         let problems = Recorder<String?>()
-        await onThreads(1) { _ in problems.record(problem(of: { _ in await Self.closed.wait() }, seed: 1)) }
+        await onThreads(1) { _ in
+            problems.record(problem(of: { _ in await Self.closed.wait() }, seed: 1, patience: 0.01))
+        }
         #expect(problems.all.first??.contains("a wake-up was lost") == true)
+    }
+
+    @Test func aTaskThatAnotherThreadResumesGoesOnInTheScenario() async {
+        let problems = Recorder<String?>()
+        let resumed = Recorder<Bool>()
+        await onThreads(1) { _ in
+            let thread = pthread_self()
+            let scenario: @Sendable (Schedule) async -> Void = { schedule in
+                await withUnsafeContinuation { continuation in Thread.detachNewThread { continuation.resume() } }
+                resumed.record(pthread_equal(pthread_self(), thread) != 0)
+            }
+            problems.record(problem(of: scenario, seed: 1))
+        }
+        #expect(problems.all == [nil])
+        #expect(resumed.all == [true])
     }
 
     @Test func callsThatOverlapAreSeenWithSomeSeed() async {
@@ -43,7 +61,9 @@ struct ScheduleTests {
     @Test func aLeakIsSeen() async {
         let kept = Slot<Witness>()
         let problems = Recorder<String?>()
-        await onThreads(1) { _ in problems.record(problem(of: { kept.value = Witness($0.living) }, seed: 1)) }
+        await onThreads(1) { _ in
+            problems.record(problem(of: { kept.value = Witness($0.living) }, seed: 1, patience: 0.01))
+        }
         #expect(problems.all.first??.contains("leaked") == true)
     }
 }

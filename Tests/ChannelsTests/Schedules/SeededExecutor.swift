@@ -9,39 +9,67 @@ import Testing
 /// the library's mailboxes start them, and default actors. Tests that run elsewhere at the same time are not
 /// touched. It covers tasks, not threads: between two suspension points nothing else runs.
 ///
+/// A test beside it may look, with the sweeper of their threads, into the lists of the scenario. A task that
+/// waits for the uses of a list is then resumed by that thread, so jobs come from others, too. Only tasks that
+/// prefer this executor may wait for that: nothing tells it of others.
+///
 /// A scenario gives way with ``turn()``: `Task.yield()` on an actor goes past the hook, to the thread pool
 /// (Swift 6.3).
 ///
-/// Unchecked: used by the one thread that runs the scenario.
+/// Unchecked: `condition` guards `steps`; the one thread that runs the scenario uses the rest.
 final class SeededExecutor: TaskExecutor, @unchecked Sendable {
     private enum Step {
         case job(UnownedJob)
         case turn(UnsafeContinuation<Void, Never>)
     }
 
+    private let condition = NSCondition()
     private var steps: [Step] = []
     private var random: SeededGenerator
 
     init(seed: Int) { random = SeededGenerator(seed: seed) }
 
-    func enqueue(_ job: consuming ExecutorJob) { steps.append(.job(UnownedJob(job))) }
+    func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
 
     /// Suspends the task until its turn comes.
-    func turn() async { await withUnsafeContinuation { steps.append(.turn($0)) } }
+    func turn() async { await withUnsafeContinuation { add(.turn($0)) } }
+
+    private func add(_ step: Step) {
+        condition.withLock {
+            steps.append(step)
+            condition.signal()
+        }
+    }
 
     /// Runs a task, and whatever it starts, until nothing is left to run.
-    func run(_ body: @escaping @Sendable () async -> Void) {
+    ///
+    /// - Parameter patience: How many seconds to wait for another thread, while the task has not ended.
+    /// - Returns: Whether the task has ended.
+    func run(patience: TimeInterval, _ body: @escaping @Sendable () async -> Void) -> Bool {
         precondition(SeededExecutor.current == nil, "one scenario at a time on a thread")
         SeededExecutor.current = self
         defer { SeededExecutor.current = nil }
-        Task(executorPreference: self, operation: body)
-        while !steps.isEmpty {
-            // The last takes the place of the one taken out: any may be next anyway.
-            steps.swapAt(Int.random(in: 0..<steps.count, using: &random), steps.count - 1)
-            switch steps.removeLast() {
+        let hasEnded = Tally()
+        Task(executorPreference: self) {
+            await body()
+            hasEnded.add()
+        }
+        while let step = next(until: hasEnded.value == 0 ? Date(timeIntervalSinceNow: patience) : nil) {
+            switch step {
             case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
             case .turn(let continuation): continuation.resume()
             }
+        }
+        return hasEnded.value > 0
+    }
+
+    /// Takes out any of the steps. Waits for one until a limit, if there is one.
+    private func next(until limit: Date?) -> Step? {
+        condition.withLock {
+            while steps.isEmpty { guard let limit, condition.wait(until: limit) else { return nil } }
+            // The last takes the place of the one taken out: any may be next anyway.
+            steps.swapAt(Int.random(in: 0..<steps.count, using: &random), steps.count - 1)
+            return steps.removeLast()
         }
     }
 }
@@ -74,7 +102,7 @@ extension SeededExecutor {
         }
         let hook: Hook = { job, original in
             guard let executor = SeededExecutor.current else { return original(job) }
-            executor.steps.append(.job(job))
+            executor.add(.job(job))
         }
         // The runtime declares it as a pointer to a function of this type, which it calls where it is not
         // null.
