@@ -126,7 +126,7 @@ public struct TransportConformance: Sendable {
         }
         let late = BridgeError(.timedOut, detail: "the check did not end within \(timeout)")
         do {
-            try await first.value(within: timeout, clock: ContinuousClock(), else: late)
+            try await first.value(timeout: timeout, clock: ContinuousClock(), else: late)
         } catch {
             task.cancel()
             run.fail("\(error)")

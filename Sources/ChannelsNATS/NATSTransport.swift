@@ -55,7 +55,7 @@ public final class NATSTransport: Transport {
     /// All capabilities. Without JetStream at the server, only requests and groups work.
     public var capabilities: TransportCapabilities { .all }
 
-    /// Connects to the first server that answers, also after ``close(within:)``.
+    /// Connects to the first server that answers, also after ``close(timeout:)``.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         let relay = EventRelay(onEvent)
         try phase.withLock { phase in
@@ -227,12 +227,12 @@ public final class NATSTransport: Transport {
 
     /// Ends the subscriptions to requests and to messages that are not durable, one after the other, with one
     /// server reply each.
-    public func drainSubscriptions(within timeout: Duration) async {
+    public func drainSubscriptions(timeout: Duration) async {
         await (try? session)?.drain(until: .now + timeout)
     }
 
     /// Sends the buffered messages and closes the connection.
-    public func close(within timeout: Duration) async throws {
+    public func close(timeout: Duration) async throws {
         let before = phase.withLock { phase in
             defer { phase = .closed }
             return phase

@@ -16,7 +16,7 @@ public final class FaultLog: ChannelInstrument {
         let code: Fault.Code
         let kind: ChannelKind
         let channel: ExactText
-        let site: RegistrationSite?
+        let site: CallSite?
     }
 
     private struct Written {

@@ -102,8 +102,8 @@ public struct Relay: Sendable {
             try await retry { try await target.connect { report($0, of: .target) } }
             try await relay()
         } catch {
-            try? await source.close(within: .seconds(5))
-            try? await target.close(within: .seconds(5))
+            try? await source.close(timeout: .seconds(5))
+            try? await target.close(timeout: .seconds(5))
             status.set(BridgeStatus(.ended, reason: error as? BridgeError))
             throw error
         }

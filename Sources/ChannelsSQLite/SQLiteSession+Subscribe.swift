@@ -46,7 +46,7 @@ extension SQLiteSession {
     }
 
     /// Ends the subscriptions that are not durable, and waits for their handlers.
-    func drain(within timeout: Duration) async {
+    func drain(timeout: Duration) async {
         let queues = Locked<[HandlerQueue<InboundMessage>]>([])
         let hasGroups = Locked(false)
         await betweenLooks { state in
@@ -63,7 +63,7 @@ extension SQLiteSession {
             left.finish(.success(()))
         }
         // Done later if the file is locked: its turns go to others soon.
-        try? await left.value(within: timeout, clock: ContinuousClock(), else: BridgeError(.timedOut))
+        try? await left.value(timeout: timeout, clock: ContinuousClock(), else: BridgeError(.timedOut))
     }
 
     /// Changes who subscribes, between two looks at the file: otherwise a message could be passed over for one who

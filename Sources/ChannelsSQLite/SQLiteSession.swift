@@ -348,7 +348,7 @@ final class SQLiteSession: Sendable {
     // MARK: Closing
 
     /// Returns why queued messages were not stored, in time or at all.
-    func close(within timeout: Duration) async -> BridgeError? {
+    func close(timeout: Duration) async -> BridgeError? {
         state.withLock { $0.isClosed = true }
         commands.finish()
         let (plain, durable, watched) = state.withLock { state in
@@ -371,7 +371,8 @@ final class SQLiteSession: Sendable {
         }
         let late = BridgeError(.timedOut, detail: "\(file.path): the file was locked or slow, for \(timeout)")
         // In a task of its own: this one may be cancelled.
-        let result = await Task { try await closed.value(within: timeout, clock: ContinuousClock(), else: late) }.result
+        let result = await Task { try await closed.value(timeout: timeout, clock: ContinuousClock(), else: late) }
+            .result
         do { return try result.get() } catch { return BridgeError(error, path: file.path) }
     }
 }

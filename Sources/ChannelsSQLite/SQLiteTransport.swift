@@ -93,13 +93,13 @@ public final class SQLiteTransport: Transport {
     /// Commits queued messages and closes the file.
     ///
     /// If another program has locked the file, it retries until `SQLiteConfiguration/busyTimeout` has passed.
-    public func close(within timeout: Duration) async throws {
+    public func close(timeout: Duration) async throws {
         let former = phase.withLock { phase in
             defer { phase = .closed }
             return phase
         }
         guard case .connected(let session, let events) = former else { return }
-        let error = await session.close(within: timeout)
+        let error = await session.close(timeout: timeout)
         await events.close()
         if let error {
             throw BridgeError(
@@ -190,7 +190,7 @@ public final class SQLiteTransport: Transport {
 
     /// Ends the subscriptions that are not durable, and returns when their handlers have received every
     /// message delivered so far.
-    public func drainSubscriptions(within timeout: Duration) async { await (try? session())?.drain(within: timeout) }
+    public func drainSubscriptions(timeout: Duration) async { await (try? session())?.drain(timeout: timeout) }
 
     // MARK: Requests
 

@@ -9,29 +9,29 @@ extension Recorder {
     /// already recorded are returned without waiting. ``all`` keeps the elements that were read.
     ///
     /// ```swift
-    /// #expect(try await recorder.next(2, within: .seconds(1)) == [soup, tea])
-    /// #expect(try await recorder.next(1, within: .seconds(1)) == [cake])
+    /// #expect(try await recorder.next(2, timeout: .seconds(1)) == [soup, tea])
+    /// #expect(try await recorder.next(1, timeout: .seconds(1)) == [cake])
     /// ```
     ///
     /// - Parameters:
     ///   - count: How many. At least 1.
-    ///   - limit: How long to wait, by the continuous clock.
+    ///   - timeout: How long to wait, by the continuous clock.
     /// - Returns: `count` elements, in the order recorded.
     /// - Throws: ``TestFailure`` with the code ``TestFailure/Code/missingMessages`` and a list of the
     ///   messages that did arrive; none of them counts as read. `CancellationError` if the task is cancelled.
     public func next(
         _ count: Int,
-        within limit: Duration,
+        timeout: Duration,
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async throws -> [Element] {
-        require(count > 0, "Recorder.next(\(count), within: \(limit)): the count must be positive; write 1 or more")
-        let outcome = await wait(for: .next(count), until: .now + limit.asLimit)
+        require(count > 0, "Recorder.next(\(count), timeout: \(timeout)): the count must be positive; write 1 or more")
+        let outcome = await wait(for: .next(count), until: .now + timeout.asLimit)
         if let elements = outcome.enough { return elements }
         try Task.checkCancellation()
         throw TestFailure(
             missing: count,
-            within: limit,
+            timeout: timeout,
             arrived: outcome.all[outcome.read...].map { "\($0)" },
             read: outcome.read,
             fileID,
@@ -41,11 +41,11 @@ extension Recorder {
 
     /// Waits for the next element, and throws a ``TestFailure`` if it does not arrive in time.
     public func next(
-        within limit: Duration,
+        timeout: Duration,
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async throws -> Element {
-        try await next(1, within: limit, fileID: fileID, line: line)[0]
+        try await next(1, timeout: timeout, fileID: fileID, line: line)[0]
     }
 
     // MARK: All elements, without a time limit

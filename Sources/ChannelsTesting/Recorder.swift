@@ -8,14 +8,14 @@ public import Channels
 /// #expect(recorder.all == [Sale(total: 12)])
 /// ```
 ///
-/// To wait for messages from other threads or tasks, use ``next(_:within:fileID:line:)``:
+/// To wait for messages from other threads or tasks, use ``next(_:timeout:fileID:line:)``:
 ///
 /// ```swift
-/// let sales = try await recorder.next(3, within: .seconds(1))
+/// let sales = try await recorder.next(3, timeout: .seconds(1))
 /// ```
 ///
 /// You can also record from your own listener: `{ sale in recorder.record(sale.total) }`. If it runs later,
-/// for example on an actor, wait with ``next(_:within:fileID:line:)``, ``first(_:)`` or ``wait(until:)``.
+/// for example on an actor, wait with ``next(_:timeout:fileID:line:)``, ``first(_:)`` or ``wait(until:)``.
 public final class Recorder<Element: Sendable>: Sendable {
     /// The condition that a task waits for.
     enum Need {

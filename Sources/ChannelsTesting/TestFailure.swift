@@ -24,7 +24,7 @@ public struct TestFailure: Error, Sendable {
     /// What went wrong first.
     public let code: Code
     /// The file and line of the call: `AppTests/TillTests.swift:12`.
-    public let site: RegistrationSite
+    public let site: CallSite
     /// The messages that arrived; or each fault, and each remaining listener.
     public let details: [String]
     /// The error that the test threw, if there were faults as well.
@@ -36,17 +36,17 @@ public struct TestFailure: Error, Sendable {
 
     init(
         missing count: Int,
-        within limit: Duration,
+        timeout: Duration,
         arrived: [String],
         read: Int,
         _ fileID: StaticString,
         _ line: UInt
     ) {
         code = .missingMessages
-        site = RegistrationSite(fileID: "\(fileID)", line: Int(line))
+        site = CallSite(fileID: "\(fileID)", line: Int(line))
         details = arrived
         underlyingError = nil
-        var summary = "\(counted(count, "message was", "messages were")) expected within \(limit), "
+        var summary = "\(counted(count, "message was", "messages were")) expected within \(timeout), "
         summary += arrived.isEmpty ? "none arrived" : "\(arrived.count) arrived"
         if read > 0 { summary += ", after \(read) that had been read" }
         self.summary = summary
@@ -60,7 +60,7 @@ public struct TestFailure: Error, Sendable {
         _ line: UInt
     ) {
         code = faults.isEmpty ? .listenersLeft : .faults
-        site = RegistrationSite(fileID: "\(fileID)", line: Int(line))
+        site = CallSite(fileID: "\(fileID)", line: Int(line))
         details = faults.map(\.description) + listeners
         self.underlyingError = underlyingError
         var parts: [String] = []

@@ -12,12 +12,12 @@ public import Channels
 /// }
 /// ```
 ///
-/// In the body, await before you expect: `let sale = try await recorder.next(within: .seconds(1))`, then
+/// In the body, await before you expect: `let sale = try await recorder.next(timeout: .seconds(1))`, then
 /// `#expect(sale == soup)`. The compiler ignores macros when it infers whether a closure throws.
 ///
 /// The body runs in the caller's isolation. When it has returned, its objects should be deallocated, and
 /// their listeners with them. A listener still registered then is reported with its channel and registration
-/// site, which usually means that its owner or token leaked. Until the limit, this waits for owners held by
+/// site, which usually means that its owner or token leaked. Until the timeout, this waits for owners held by
 /// running calls.
 ///
 /// It does not wait for a call whose listener has already ended. A fault that such a call raises after the
@@ -28,14 +28,14 @@ public import Channels
 ///
 /// - Parameters:
 ///   - reentrancy: The default of the switchboard's channels.
-///   - limit: How long to wait, by the continuous clock, for owners that are released on other threads. A
+///   - settlingTimeout: How long to wait, by the continuous clock, for owners that are released on other threads. A
 ///     test that leaves no listener does not wait.
 ///   - body: The test.
 /// - Throws: The error of the body; ``TestFailure`` with the code ``TestFailure/Code/faults`` or
 ///   ``TestFailure/Code/listenersLeft``.
 public func withSwitchboard(
     reentrancy: Reentrancy = .nested(limit: 64),
-    settlingWithin limit: Duration = .seconds(1),
+    settlingTimeout: Duration = .seconds(1),
     fileID: StaticString = #fileID,
     line: UInt = #line,
     _ body: (Switchboard) async throws -> Void
@@ -49,7 +49,7 @@ public func withSwitchboard(
         guard !raised.isEmpty else { throw error }
         throw TestFailure(faults: raised, listeners: [], underlyingError: error, fileID, line)
     }
-    let left = await board.listenersLeft(after: limit)
+    let left = await board.listenersLeft(after: settlingTimeout)
     let raised = faults.end()
     guard raised.isEmpty, left.isEmpty else {
         throw TestFailure(faults: raised, listeners: left, underlyingError: nil, fileID, line)

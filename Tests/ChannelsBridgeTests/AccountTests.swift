@@ -226,7 +226,7 @@ struct AccountTests {
         #expect(replies.all == ["noResponder"])
         let statistics = bridge.statistics
         #expect(statistics.unfinished == 2 && statistics.waitingToDeliver == 0 && statistics.received == 0)
-        try await other.close(within: .zero)
+        try await other.close(timeout: .zero)
     }
 
     @Test func messageThatTheTransportHasInHandWaitsToBeSent() async throws {

@@ -22,7 +22,7 @@ struct DeadLetterBoxTests {
         try await wire.subscribe(to: ">") { published.record($0.message) }
         let transport = InMemoryTransport(broker)
         #expect(try await box.putBack(over: transport, atMost: 1, quiet: .patience) == 1)
-        try await wire.close(within: .seconds(1))
+        try await wire.close(timeout: .seconds(1))
         #expect(published.count == 1)
         return published.all.first
     }
@@ -64,7 +64,7 @@ struct DeadLetterBoxTests {
             #expect(try await DeadLetterBox("dead").putBack(over: unsettling, atMost: 1, quiet: .patience) == 1)
         }
         #expect(stored.count == 1)
-        try await wire.close(within: .seconds(1))
+        try await wire.close(timeout: .seconds(1))
     }
 
     @Test func letterThatCannotBePutBackStaysAndTheOthersReturn() async throws {
@@ -98,7 +98,7 @@ struct DeadLetterBoxTests {
         }
         #expect(error?.code == .invalidName && error?.subject == "$JS.API.STREAM.PURGE.SHOP")
         #expect(published.all == ["shop.a", "shop.b", "shop.closed"])
-        try await wire.close(within: .seconds(1))
+        try await wire.close(timeout: .seconds(1))
     }
 
     /// The next letter would wait for the broker as long.
@@ -117,6 +117,6 @@ struct DeadLetterBoxTests {
             try await DeadLetterBox("dead").putBack(over: transport, quiet: .milliseconds(20))
         }
         #expect(error?.code == code && tries.count == 1)
-        try await wire.close(within: .seconds(1))
+        try await wire.close(timeout: .seconds(1))
     }
 }

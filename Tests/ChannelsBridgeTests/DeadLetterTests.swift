@@ -104,7 +104,7 @@ struct DeadLetterTests {
         // Once.
         #expect(try await box.putBack(over: InMemoryTransport(broker), quiet: .milliseconds(20)) == 0)
         for process in processes + [till] { try await process.stop() }
-        try await wire.close(within: .seconds(1))
+        try await wire.close(timeout: .seconds(1))
         withExtendedLifetime(tokens) {}
     }
 
@@ -153,7 +153,7 @@ struct DeadLetterTests {
         try await wire.publish(.event("no sale", to: "shop.sold", id: "7"), durable: true)
         _ = await kitchen.deadLetters.first(1)
         try await kitchen.stop()
-        try await wire.close(within: .seconds(1))
+        try await wire.close(timeout: .seconds(1))
         let headers = try #require(kept.all.first).headers
         #expect(headers["dead-letter-name"] == "kitchen" && headers["dead-letter-subject"] == "shop.sold")
         #expect(headers["dead-letter-id"] == nil && headers["ce-id"] != "7")
@@ -212,7 +212,7 @@ struct DeadLetterTests {
         #expect(Set(subjects) == ["shop.sold", "dead.shop.sold"])
         try await kitchen.stop()
         #expect(kept.count == 1)
-        try await wire.close(within: .seconds(1))
+        try await wire.close(timeout: .seconds(1))
     }
 
     @Test func listenersThatTakeTooLongHaveFailed() async throws {

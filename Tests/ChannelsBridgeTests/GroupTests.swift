@@ -160,7 +160,7 @@ struct GroupTests {
         #expect(other.count == 0 && live.board.state(.lastSale, initial: Sale(total: 0)).value.total == 0)
         #expect(Set(subjects.all).isSuperset(of: ["staging.shop.sold", "staging.kitchen.ordered"]))
         for process in [stagingTill, staging, live] { try await process.stop() }
-        try await wire.close(within: .seconds(1))
+        try await wire.close(timeout: .seconds(1))
         withExtendedLifetime((salesToken, ordersToken, otherToken, answering)) {}
     }
 
@@ -183,7 +183,7 @@ struct GroupTests {
         let names = await heard.first(1)
         #expect(names.first??.unicodeScalars.elementsEqual(name.unicodeScalars) == true, "\(names)")
         try await process.stop()
-        try await wire.close(within: .seconds(1))
+        try await wire.close(timeout: .seconds(1))
         withExtendedLifetime(token) {}
     }
 

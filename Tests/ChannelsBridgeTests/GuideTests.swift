@@ -61,7 +61,7 @@ struct GuideTests {
             try await client.subscribe(to: subscription.pattern, onMessage: onMessage)
         }
 
-        func close(within timeout: Duration) async throws { try await client.close(within: timeout) }
+        func close(timeout: Duration) async throws { try await client.close(timeout: timeout) }
     }
 
     @Test(arguments: TransportConformance.checks)
@@ -83,6 +83,6 @@ struct GuideTests {
             { try await transport.watch("a") { _ in } },
         ]
         for call in calls { await #expect { try await call() } throws: { ($0 as? BridgeError)?.code == .unsupported } }
-        try await transport.close(within: .seconds(1))
+        try await transport.close(timeout: .seconds(1))
     }
 }

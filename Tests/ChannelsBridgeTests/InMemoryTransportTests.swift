@@ -44,7 +44,7 @@ struct InMemoryTransportTests {
         let message = try TransportMessage(subject: "price", body: [])
         let asking = (0..<3).map { _ in Task { try await till.request(message, timeout: .seconds(10_000)) } }
         _ = await requests.first(3)
-        if isClosed { try await till.close(within: .zero) } else { till.breakConnection() }
+        if isClosed { try await till.close(timeout: .zero) } else { till.breakConnection() }
         for task in asking {
             await #expect { try await task.value } throws: {
                 ($0 as? BridgeError)?.code == (isClosed ? .closed : .notConnected)
@@ -166,7 +166,7 @@ struct InMemoryTransportTests {
                 message.settle?(.acknowledged)
             }
             #expect(heard.all == expected)
-            try await transport.close(within: .zero)
+            try await transport.close(timeout: .zero)
         }
     }
 
@@ -198,19 +198,19 @@ struct InMemoryTransportTests {
         #expect(held != nil)
         transport.breakConnection()
         try await transport.publish(TransportMessage(subject: "n", body: []), durable: false)
-        await #expect { try await transport.close(within: .zero) } throws: {
+        await #expect { try await transport.close(timeout: .zero) } throws: {
             ($0 as? BridgeError)?.code == .closingTimedOut
         }
         #expect(held == nil)
         // What was lost is told once, and is not sent on the next connection.
-        try await transport.close(within: .zero)
+        try await transport.close(timeout: .zero)
         try await transport.connect { _ in }
         let heard = Recorder<InboundMessage>()
         try await transport.subscribe(to: "n") { heard.record($0) }
         transport.breakConnection()
         transport.restoreConnection()
         #expect(heard.count == 0)
-        try await transport.close(within: .zero)
+        try await transport.close(timeout: .zero)
     }
 
     private final class Object: Sendable {}

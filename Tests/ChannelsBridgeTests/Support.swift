@@ -167,11 +167,11 @@ struct AlteredTransport: Transport {
         try await base.watch(subject, onValue: onValue)
     }
 
-    func drainSubscriptions(within timeout: Duration) async { await base.drainSubscriptions(within: timeout) }
+    func drainSubscriptions(timeout: Duration) async { await base.drainSubscriptions(timeout: timeout) }
 
-    func close(within timeout: Duration) async throws {
+    func close(timeout: Duration) async throws {
         await closes()
-        try await base.close(within: timeout)
+        try await base.close(timeout: timeout)
     }
 }
 
@@ -202,7 +202,7 @@ struct Attempts: Transport {
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {}
-    func close(within timeout: Duration) async throws {}
+    func close(timeout: Duration) async throws {}
 }
 
 /// A transport on which nothing comes in but what a test hands to its subscribers.
@@ -217,7 +217,7 @@ struct FedTransport: Transport {
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws { subscribers.record(onMessage) }
-    func close(within timeout: Duration) async throws {}
+    func close(timeout: Duration) async throws {}
 }
 
 /// How a handler finds the bridge, which holds it: weakly.

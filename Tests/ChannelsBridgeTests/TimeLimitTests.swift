@@ -74,8 +74,8 @@ struct TimeLimitTests {
             try await DeadLetterBox("dead").putBack(over: InMemoryTransport(broker), quiet: time)
         }
         #expect(late?.code == .timedOut)
-        await transport.drainSubscriptions(within: time)
-        try await transport.close(within: time)
+        await transport.drainSubscriptions(timeout: time)
+        try await transport.close(timeout: time)
     }
 
     @Test func delaysGrowToTheirLimitWithoutOverflow() {

@@ -34,9 +34,9 @@ struct WaitingTests {
         for time in [Duration.zero, .seconds(-1)] {
             let (there, missing) = (FirstResult<Int>(), FirstResult<Int>())
             there.finish(.success(1))
-            #expect(try await there.value(within: time, clock: clock, else: BridgeError(.timedOut)) == 1)
+            #expect(try await there.value(timeout: time, clock: clock, else: BridgeError(.timedOut)) == 1)
             await #expect(throws: BridgeError.self) {
-                try await missing.value(within: time, clock: clock, else: BridgeError(.timedOut))
+                try await missing.value(timeout: time, clock: clock, else: BridgeError(.timedOut))
             }
         }
     }

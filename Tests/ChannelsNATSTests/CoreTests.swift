@@ -79,8 +79,8 @@ struct CoreTests {
         }
         #expect(before?.code == .notConnected)
         try await transport.connect { _ in }
-        try await transport.close(within: .patience)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
+        try await transport.close(timeout: .patience)
         let after = await #expect(throws: BridgeError.self) {
             try await transport.publish(try message("", to: "x"), durable: false)
         }

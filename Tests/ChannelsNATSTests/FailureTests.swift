@@ -19,7 +19,7 @@ struct FailureTests {
         let server = try await NATSServer(.init(port: port))
         try await transport.connect { _ in }
         try await transport.publish(try message("x", to: "x"), durable: false)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         withExtendedLifetime(server) {}
     }
 
@@ -80,7 +80,7 @@ struct FailureTests {
         #expect((50...100).contains(taken))
         // Nobody is there to send it to, and the time is up: what waited is lost, and said to be.
         let closed = await #expect(throws: BridgeError.self) {
-            try await peer.transport.close(within: .milliseconds(50))
+            try await peer.transport.close(timeout: .milliseconds(50))
         }
         #expect(closed?.code == .closingTimedOut)
     }
@@ -368,7 +368,7 @@ struct FailureTests {
             }
         }
         await received.wait { $0.count > 200 && $0.contains(0) && $0.contains(1) }
-        try? await peer.transport.close(within: .seconds(2))
+        try? await peer.transport.close(timeout: .seconds(2))
         isClosed.store(true, ordering: .sequentiallyConsistent)
         for task in work {
             let error = await #expect(throws: BridgeError.self) { try await task.value }

@@ -27,7 +27,7 @@ struct HostileServerTests {
         let transport = NATSTransport(configuration)
         // The C client takes some of them for a server with nothing to say.
         do { try await transport.connect { _ in } } catch { #expect(error is BridgeError) }
-        try? await transport.close(within: .milliseconds(200))
+        try? await transport.close(timeout: .milliseconds(200))
         server.close()
     }
 
@@ -54,7 +54,7 @@ struct HostileServerTests {
         var refusal: BridgeError.Code?
         do { try await transport.connect { _ in } } catch { refusal = (error as? BridgeError)?.code }
         #expect(refusal == (refusals == 3 ? .authenticationFailed : nil))
-        try? await transport.close(within: .milliseconds(200))
+        try? await transport.close(timeout: .milliseconds(200))
         server.close()
     }
 
@@ -81,7 +81,7 @@ struct HostileServerTests {
         } throws: {
             ($0 as? BridgeError)?.code == .timedOut && ($0 as? BridgeError)?.subject == "a"
         }
-        try? await transport.close(within: .milliseconds(200))
+        try? await transport.close(timeout: .milliseconds(200))
         server.close()
     }
 
@@ -109,7 +109,7 @@ struct HostileServerTests {
         #expect(await heard.wait(count: 1) == ["soup"])
         let order = ["STREAM.NAMES", "STREAM.INFO", "CONSUMER.INFO", "CONSUMER.MSG", "CONSUMER.MSG", "CONSUMER.MSG"]
         #expect(await asked.wait(count: 6).prefix(6) == order[...])
-        try? await transport.close(within: .milliseconds(200))
+        try? await transport.close(timeout: .milliseconds(200))
         server.close()
     }
 
@@ -156,7 +156,7 @@ struct HostileServerTests {
         } catch {
             #expect(error is BridgeError)
         }
-        try? await transport.close(within: .milliseconds(200))
+        try? await transport.close(timeout: .milliseconds(200))
         server.close()
     }
 

@@ -58,7 +58,7 @@ struct PermissionTests {
         try await admin.connect { _ in }
         try await admin.publish(try message("0", to: "shop.sold"), durable: true)
         try await admin.watch("shop.none") { _ in }
-        try await admin.close(within: .patience)
+        try await admin.close(timeout: .patience)
     }
 
     @Test func bridgeNeedsNoMorePermissionsThanTheGuideLists() async throws {
@@ -113,7 +113,7 @@ struct PermissionTests {
         try await asking.connect { _ in }
         let reply = try await asking.request(try message("21", to: "price"), timeout: .patience)
         #expect(String(decoding: reply.body, as: UTF8.self) == "42")
-        try await asking.close(within: .patience)
+        try await asking.close(timeout: .patience)
 
         // The kitchen does not understand it, and it is put back as it is.
         try await watching.publish(try message("{}", to: "shop.sold"), durable: true)
@@ -144,7 +144,7 @@ struct PermissionTests {
             let pattern = try ChannelPattern(validating: subject.replacing("$KV.channels.shop.>", with: ">"))
             await used.wait { $0.contains { pattern.matches($0) } }
         }
-        try await watching.close(within: .patience)
+        try await watching.close(timeout: .patience)
         withExtendedLifetime(tokens) {}
     }
 
@@ -165,7 +165,7 @@ struct PermissionTests {
         try await next.subscribe(to: "shop.sold", durableName: "kitchen") { heard.record($0) }
         // The server's count of deliveries is not exact after a connection has ended.
         #expect(await heard.wait(count: 1).first?.text == taken.all.first?.text)
-        try await next.close(within: .patience)
+        try await next.close(timeout: .patience)
         #expect(events.all.allSatisfy { if case .failed = $0 { false } else { true } }, "\(events.all)")
     }
 
@@ -188,7 +188,7 @@ struct PermissionTests {
         let failure = await events.wait { $0.contains { $0.failure != nil } }.compactMap(\.failure).first
         #expect(failure?.code == .permissionDenied && failure?.subject == "shop.sold")
         #expect(failure?.detail?.contains("the durable name kitchen") == true, "\(String(describing: failure))")
-        try await kitchen.close(within: .patience)
+        try await kitchen.close(timeout: .patience)
     }
 
     @Test func userWithTheseNeitherManagesStreamsNorHearsOthersReplies() async throws {
@@ -213,7 +213,7 @@ struct PermissionTests {
             }
             #expect(error?.code == .permissionDenied, "\(pattern)")
         }
-        try await till.close(within: .patience)
+        try await till.close(timeout: .patience)
     }
 
     /// The C client keeps one error only, and other refusals come meanwhile.
@@ -233,7 +233,7 @@ struct PermissionTests {
         }
         // What is permitted is not mistaken for it.
         try await till.subscribe(to: "_INBOX_till.a") { _ in }
-        try await till.close(within: .seconds(50))
+        try await till.close(timeout: .seconds(50))
     }
 
     @Test func streamThatDiffersIsReportedOnceAndStaysAsItIs() async throws {

@@ -43,7 +43,7 @@ struct RestoringTests {
         #expect(start.duration(to: .now) > wait * 4)
         let failures = peer.events.all.compactMap(\.failure)
         #expect(failures.count == 1 && "\(failures)".contains("maximum subscriptions exceeded"), "\(failures)")
-        try? await peer.transport.close(within: .patience)
+        try? await peer.transport.close(timeout: .patience)
     }
 
     /// Somebody else publishes until the stream is there, and that is heard.
@@ -206,7 +206,7 @@ struct RestoringTests {
         server.kill()
         await peer.events.wait { $0.contains(where: \.isDisconnected) }
         let start = ContinuousClock.now
-        try await peer.transport.close(within: .seconds(100))
+        try await peer.transport.close(timeout: .seconds(100))
         #expect(start.duration(to: .now) < .seconds(50))
         withExtendedLifetime(sales) {}
     }
@@ -223,7 +223,7 @@ struct RestoringTests {
             await #expect(throws: BridgeError.self) { try await peer.transport.store(large) }
         }
         try await peer.publish(String(repeating: "x", count: 500_000), to: "shop.sale")
-        try? await peer.transport.close(within: .zero)
+        try? await peer.transport.close(timeout: .zero)
     }
 
     /// Nothing that restores it is left to keep it busy.

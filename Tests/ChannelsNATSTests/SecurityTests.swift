@@ -180,7 +180,7 @@ struct SecurityTests {
             let transport = NATSTransport(configuration)
             try await transport.connect { _ in }
             try await transport.publish(try message("x", to: "x"), durable: false)
-            try await transport.close(within: .patience)
+            try await transport.close(timeout: .patience)
         }
         try await connect(certificates.client)
         let without = await #expect(throws: BridgeError.self) {
@@ -207,7 +207,7 @@ struct SecurityTests {
             let transport = NATSTransport(configuration)
             try await transport.connect { _ in }
             try await transport.publish(try message("x", to: "x"), durable: false)
-            try await transport.close(within: .patience)
+            try await transport.close(timeout: .patience)
         }
         try await connect(.init(trustedCertificates: certificates.authority))
         let rejecting: [NATSConfiguration.TLS?] = [

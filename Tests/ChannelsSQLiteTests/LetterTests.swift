@@ -28,13 +28,13 @@ struct LetterTests {
             )
             try await transport.keep(letter, on: "dead.shop.sold", for: name)
         }
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     @Test func aLetterTellsItsMessageAndWhyItWasKept() async throws {
         try await keep(2)
         let letters = try await box.letters(over: over())
-        #expect(letters.map(\.id) == ["1", "2"] && letters.map(\.attempts) == [1, 2])
+        #expect(letters.map(\.id) == ["1", "2"] && letters.map(\.deliveryCount) == [1, 2])
         let letter = try #require(letters.first)
         #expect(letter.message == (try message("1", id: "m1")))
         #expect(letter.durableName == "kitchen" && letter.messageID == "m1" && letter.isPutBack == false)
@@ -63,7 +63,7 @@ struct LetterTests {
         #expect(try await box.putBack(over: over(), atMost: 2, quiet: .patience) == 2)
         #expect(await heard.wait(count: 4) == ["3", "1", "2", "4"])
         #expect(try await box.letters(over: over()).allSatisfy { $0.isPutBack == true })
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     /// A process that put all back was killed, and had taken it.
@@ -112,7 +112,7 @@ struct LetterTests {
         #expect(try await box.letter("m1", connected: transport).id == "1")
         #expect(try await transport.storeStatus(deadLetters: "dead").first?.deadLetters == 1)
         #expect(try await transport.totals().messages == 1)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         try await database.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
     }
 
@@ -154,7 +154,7 @@ struct LetterTests {
         #expect(dead.processes == 0 && dead.holders?.isEmpty == true && dead.waiting + dead.unsettled == 2)
         #expect(try await transport.storeStatus(deadLetters: "other").first?.deadLetters == 0)
         #expect(try await transport.storeStatus(deadLetters: nil).first?.deadLetters == nil)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         withExtendedLifetime(release) {}
     }
 

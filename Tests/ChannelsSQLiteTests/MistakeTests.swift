@@ -50,7 +50,7 @@ struct MistakeTests {
             message.settle?(.retry(after: duration))
         }
         try await transport.publish(try message("soup"), durable: true)
-        try await transport.close(within: .seconds(60))
+        try await transport.close(timeout: .seconds(60))
     }
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.

@@ -40,8 +40,8 @@ struct RelayTests {
         #expect(heard.all == (0..<60).map(String.init))
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
-        try await sender.close(within: .patience)
-        try await receiver.close(within: .patience)
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
     }
 
     @Test func aRelayTellsWhatItIsDoingWhatFailedAndItsLag() async throws {
@@ -81,8 +81,8 @@ struct RelayTests {
         _ = await running.result
         #expect(relay.status.value.phase == .ended)
         await #expect(throws: BridgeError.self) { try await relay.storeStatus() }
-        try await sender.close(within: .patience)
-        try await receiver.close(within: .patience)
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
     }
 
     /// It is put back when the other takes it, and then no durable name there is left out.
@@ -111,8 +111,8 @@ struct RelayTests {
         #expect(text(last) == "plan" && last.headers["dead-letter-name"] == nil)
         running.cancel()
         _ = await running.result
-        try await sender.close(within: .patience)
-        try await receiver.close(within: .patience)
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
     }
 
     @Test func whatIsTooLargeForTheOtherHoldsUpNothing() async throws {
@@ -135,8 +135,8 @@ struct RelayTests {
         #expect(await failures.wait(count: 1).map(\.code) == [.payloadTooLarge])
         running.cancel()
         _ = await running.result
-        try await sender.close(within: .patience)
-        try await receiver.close(within: .patience)
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
     }
 
     /// As long as it is, all messages would be refused.
@@ -191,6 +191,6 @@ private final class PickyTransport: Transport {
         try await inner.subscribe(subscription, onMessage: onMessage)
     }
 
-    func close(within timeout: Duration) async throws { try await inner.close(within: timeout) }
+    func close(timeout: Duration) async throws { try await inner.close(timeout: timeout) }
 }
 #endif

@@ -65,7 +65,7 @@ struct SQLiteFileTests {
         try await transport.subscribe(to: "shop.>", durableName: "kitchen") { held.record($0) }
         for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
         await held.wait(count: 10)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         let retention = SQLiteConfiguration.Retention(messageLimit: 2)
         let kept = try await pruned(retention, database)
         #expect(kept == (10, 0))
@@ -79,7 +79,7 @@ struct SQLiteFileTests {
         let transport = try await file.connected()
         let body = String(repeating: "x", count: 10_000)
         for _ in 0..<10 { try await transport.publish(message(body), durable: true) }
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         #expect(try await pruned(.init(messageLimit: 10, byteLimit: 1 << 20), database) == (10, 0))
         #expect(try await pruned(.init(messageLimit: 8), database) == (8, 0))
         #expect(try await pruned(.init(byteLimit: 50_000), database) == (5, 0))
@@ -94,7 +94,7 @@ struct SQLiteFileTests {
         let transport = try await file.connected()
         try await transport.subscribe(to: "bank.>", durableName: "books") { _ in }
         for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         #expect(try await pruned(.init(messageLimit: 2), database) == (2, 0))
     }
 
@@ -103,12 +103,12 @@ struct SQLiteFileTests {
         let database = try DatabasePool(path: file.path)
         let transport = try await file.connected()
         try await transport.subscribe(to: "bank.>", durableName: "books") { _ in }
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         let later = try await file.connected()
         for number in 0..<10 {
             try await later.publish(message("\(number)", to: number == 3 ? "bank.paid" : "shop.sold"), durable: true)
         }
-        try await later.close(within: .patience)
+        try await later.close(timeout: .patience)
         let lossy = SQLiteConfiguration.Retention(messageLimit: 2, keepsUnsettled: false)
         #expect(try await pruned(lossy, database) == (2, 1))
     }
@@ -144,7 +144,7 @@ struct SQLiteFileTests {
     }
 
     @Test func tablesOfANewerVersionAreRefusedWithBothVersions() async throws {
-        try await file.connected().close(within: .patience)
+        try await file.connected().close(timeout: .patience)
         try await DatabaseQueue(path: file.path).write { try $0.execute(sql: "UPDATE channels_schema SET version = 7") }
         let newer = await failure(of: file.path)
         #expect(newer?.code == .settingsDiffer)
@@ -175,7 +175,7 @@ struct SQLiteFileTests {
         #expect(error?.code == .notConnected && error?.detail?.contains("locked") == true)
         await ends.wait(until: 1)
         try await transport.publish(message("later"), durable: true)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     /// SQLite itself does not wait for a writer when it sets up its write-ahead log.
@@ -190,7 +190,7 @@ struct SQLiteFileTests {
         #expect(error?.code == .notConnected && ContinuousClock.now - begin >= timeout)
         try await writer.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         try await transport.connect { _ in }
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     /// On a disk that is nearly full, what is smaller could be stored. Here, a trigger refuses the second of five.
@@ -223,7 +223,7 @@ struct SQLiteFileTests {
             try String.fetchAll($0, sql: "SELECT identifier FROM channels_messages ORDER BY number")
         }
         #expect(stored == (0..<5).map(String.init))
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     @Test func closingWaitsForALockedFileNoLongerThanItsTimeout() async throws {
@@ -232,7 +232,7 @@ struct SQLiteFileTests {
         try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         let ends = Recorder<Bool>()
         try await transport.publishDurably(message("late", id: "1"), isRepeated: false) { ends.record($0 == nil) }
-        let error = await #expect(throws: BridgeError.self) { try await transport.close(within: .milliseconds(20)) }
+        let error = await #expect(throws: BridgeError.self) { try await transport.close(timeout: .milliseconds(20)) }
         #expect(error?.code == .closingTimedOut && ends.count == 0)
         // It goes on waiting.
         try await foreign.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
@@ -255,7 +255,7 @@ struct SQLiteFileTests {
         // Also where nothing is published.
         let reported = await failures.wait(count: 1)
         #expect(reported.first?.detail?.contains("was removed or replaced: stop all processes that use it") == true)
-        try? await transport.close(within: .patience)
+        try? await transport.close(timeout: .patience)
     }
 
     @Test func bodiesHaveALimit() async throws {
@@ -264,7 +264,7 @@ struct SQLiteFileTests {
             try await transport.publish(message("more than ten bytes"), durable: false)
         }
         #expect(error?.code == .payloadTooLarge)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     // MARK: Bridges

@@ -47,7 +47,7 @@ struct SQLiteHistoryTests {
         await heard.wait { $0.last == "new" }
         await plain.wait { $0.last == "new" }
         #expect(failures.count == 1)
-        try await reader.close(within: .patience)
+        try await reader.close(timeout: .patience)
     }
 
     /// Also where the numbers have caught up before it is looked at.
@@ -87,7 +87,7 @@ struct SQLiteHistoryTests {
         try await reader.publish(message("cake"), durable: true)
         await heard.wait(count: 3)
         #expect(heard.all == ["soup", "soup", "cake"] && failures.count == 1)
-        try await reader.close(within: .patience)
+        try await reader.close(timeout: .patience)
     }
 
     /// In a copy, the number of a name may be given to another one.
@@ -110,7 +110,7 @@ struct SQLiteHistoryTests {
             return try SQLiteTaking(requests: [request], holder: "me").take(db).parts
         }
         #expect(parts.map(\.isMissing) == [true] && parts[0].taken.isEmpty)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     /// The number of a message is that of another one in the copy.
@@ -134,7 +134,7 @@ struct SQLiteHistoryTests {
             try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_unsettled")
         }
         #expect(unsettled == 1)
-        try await reader.close(within: .patience)
+        try await reader.close(timeout: .patience)
     }
 
     @Test func watchedStateGoesBackWithTheFile() async throws {
@@ -161,7 +161,7 @@ struct SQLiteHistoryTests {
         let highest = values.all.dropLast().map(\.revision).max()!
         #expect(values.all.last!.revision > highest)
         #expect(try await reader.store(message("next", to: "shop.open")) > values.all.last!.revision)
-        try await reader.close(within: .patience)
+        try await reader.close(timeout: .patience)
     }
 
     /// Others take it for one that has ended, and what it takes after that would stay with it.
@@ -181,8 +181,8 @@ struct SQLiteHistoryTests {
         let other = try await file.connected()
         _ = try await hear("kitchen", on: other)
         #expect(file.companions(after: "-member-").count == 2)
-        try await transport.close(within: .patience)
-        try await other.close(within: .patience)
+        try await transport.close(timeout: .patience)
+        try await other.close(timeout: .patience)
         #expect(file.companions(after: "-member-").isEmpty)
     }
 
@@ -203,10 +203,10 @@ struct SQLiteHistoryTests {
             await ticks.wait(until: tick)
         }
         #expect(heard.all.isEmpty && file.companions(after: "-member-").count == 2)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         await heard.wait(count: 1)
         withExtendedLifetime(held) {}
-        try await other.close(within: .patience)
+        try await other.close(timeout: .patience)
     }
 
     // MARK: Trouble
@@ -230,7 +230,7 @@ struct SQLiteHistoryTests {
         await events.wait(count: 2)
         #expect(events.all[1] == "back")
         try await transport.publish(message("x"), durable: true)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     @Test(arguments: [Duration.milliseconds(100), .seconds(30)])
@@ -276,7 +276,7 @@ struct SQLiteHistoryTests {
             try await transport.connect { _ in }
             _ = manager.changeCurrentDirectoryPath("/tmp")
             try await transport.publish(TransportMessage(subject: "shop.sold", body: []), durable: true)
-            try await transport.close(within: .seconds(60))
+            try await transport.close(timeout: .seconds(60))
         }
         #expect(FileManager.default.fileExists(atPath: folder + "/shop.sqlite"))
     }
@@ -288,7 +288,7 @@ struct SQLiteHistoryTests {
         let transports = [try await file.connected(), try await file.connected()]
         for transport in transports { _ = try await hear("kitchen", on: transport) }
         for number in 0..<100 { try await transports[0].publish(message("\(number)"), durable: true) }
-        for transport in transports { try await transport.close(within: .patience) }
+        for transport in transports { try await transport.close(timeout: .patience) }
         let folder = URL(filePath: file.path).deletingLastPathComponent().path()
         let left = try FileManager.default.contentsOfDirectory(atPath: folder)
             .filter { $0.hasPrefix(URL(filePath: file.path).lastPathComponent) }
@@ -351,7 +351,7 @@ private struct SQLiteTransportReader {
         let transport = try await file.connected()
         let heard = try await hear("reader", on: transport)
         await heard.wait(count: count)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         return heard.all
     }
 }

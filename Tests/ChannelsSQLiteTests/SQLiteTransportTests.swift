@@ -17,22 +17,22 @@ struct SQLiteTransportTests {
     @Test func whatIsStoredOutlivesTheTransport() async throws {
         let first = try await file.connected()
         _ = try await hear("kitchen", on: first)
-        try await first.close(within: .patience)
+        try await first.close(timeout: .patience)
         let sender = try await file.connected()
         for number in 0..<100 { try await sender.publish(message("\(number)"), durable: true) }
-        try await sender.close(within: .patience)
+        try await sender.close(timeout: .patience)
         let second = try await file.connected()
         let heard = try await hear("kitchen", on: second)
         await heard.wait(count: 100)
         #expect(heard.all == (0..<100).map(String.init))
-        try await second.close(within: .patience)
+        try await second.close(timeout: .patience)
     }
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func whatAKilledProcessHeldIsDeliveredToAnotherInOrder() async throws {
         let transport = try await file.connected()
         _ = try await hear("kitchen", on: transport)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         let path = file.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let configuration = SQLiteConfiguration(path: path)
@@ -58,14 +58,14 @@ struct SQLiteTransportTests {
         let heard = try await hear("kitchen", on: second)
         await heard.wait(count: 15)
         #expect(heard.all == (5..<20).map(String.init))
-        try await second.close(within: .patience)
+        try await second.close(timeout: .patience)
     }
 
     /// What a killed process had taken comes before what was stored later, also to one that is there at once.
     @Test func aProcessThatIsStartedAgainHearsInOrder() async throws {
         let transport = try await file.connected()
         _ = try await hear("kitchen", on: transport)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         let path = file.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let transport = SQLiteTransport(path: path)
@@ -84,7 +84,7 @@ struct SQLiteTransportTests {
         let heard = try await hear("kitchen", on: second)
         await heard.wait(count: 30)
         #expect(heard.all == (0..<30).map(String.init))
-        try await second.close(within: .patience)
+        try await second.close(timeout: .patience)
     }
     #endif
 
@@ -108,7 +108,7 @@ struct SQLiteTransportTests {
         await held.wait(count: 3)
         #expect(Set(held.all.map { String(decoding: $0.message.body, as: UTF8.self) }) == ["soup", "cake"])
         #expect(held.all.contains { $0.deliveryCount == 2 } && failures.count == 1)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     /// No clock says who lives, so it may be stopped as long as it likes.
@@ -127,11 +127,11 @@ struct SQLiteTransportTests {
             await ticks.wait(until: tick)
         }
         #expect(heard.all.isEmpty)
-        try await first.close(within: .patience)
+        try await first.close(timeout: .patience)
         await heard.wait(count: 1)
         #expect(heard.all == ["soup"])
         withExtendedLifetime(held) {}
-        try await second.close(within: .patience)
+        try await second.close(timeout: .patience)
     }
 
     /// The back-off is counted by the connection that has the message, also where another could take it.
@@ -156,10 +156,10 @@ struct SQLiteTransportTests {
         }
         #expect(heard.all.isEmpty)
         // Whoever has it ends: then it is anybody's, at once.
-        try await first.close(within: .patience)
+        try await first.close(timeout: .patience)
         await heard.wait(count: 1)
         #expect(heard.all == [2])
-        try await second.close(within: .patience)
+        try await second.close(timeout: .patience)
     }
 
     @Test(arguments: [SQLiteConfiguration(path: "-").unsettledLimit, 3])
@@ -178,14 +178,14 @@ struct SQLiteTransportTests {
         let heard = try await hear("kitchen", on: other)
         await heard.wait(count: 300 - limit)
         #expect(held.count == limit && heard.count == 300 - limit)
-        try await other.close(within: .patience)
-        try await busy.close(within: .patience)
+        try await other.close(timeout: .patience)
+        try await busy.close(timeout: .patience)
     }
 
     @Test func whatTwoKilledProcessesHeldIsTakenInOrder() async throws {
         let transport = try await file.connected()
         _ = try await hear("kitchen", on: transport)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         let database = try DatabasePool(path: file.path)
         let messages = try (0..<4).map { try message("\($0)") }
         try await database.write { db in
@@ -202,7 +202,7 @@ struct SQLiteTransportTests {
         let heard = try await hear("kitchen", on: later)
         await heard.wait(count: 4)
         #expect(heard.all == ["0", "1", "2", "3"])
-        try await later.close(within: .patience)
+        try await later.close(timeout: .patience)
     }
 
     /// A durable name of which somebody has removed the row is entered anew, and says so.
@@ -220,7 +220,7 @@ struct SQLiteTransportTests {
         #expect(failures.all.map(\.code) == [.messagesLost])
         // Its number was not given again.
         #expect(try await foreign.read { try Int.fetchOne($0, sql: "SELECT id FROM channels_consumers") } == 2)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     @Test func nameThatIsUsedIsNotForgotten() async throws {
@@ -228,11 +228,11 @@ struct SQLiteTransportTests {
         _ = try await hear("kitchen", on: transport)
         let used = await #expect(throws: BridgeError.self) { try await tool.forget("kitchen") }
         #expect(used?.code == .refused && used?.detail?.contains("a running process uses") == true)
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
         #expect(try await tool.forget("kitchen") == ["shop.>"])
         let unknown = await #expect(throws: BridgeError.self) { try await tool.forget("kitchen") }
         #expect(unknown?.code == .refused && unknown?.detail?.contains("there is no durable name") == true)
-        try await tool.close(within: .patience)
+        try await tool.close(timeout: .patience)
     }
 
     /// One that subscribes for the first time begins with what is stored.
@@ -247,7 +247,7 @@ struct SQLiteTransportTests {
         await later.wait(count: 1)
         await heard.wait(count: 2)
         #expect(heard.all == ["soup", "cake"] && later.all == ["cake"])
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 
     @Test func writersAndReadersLoseNothingAndKeepTheOrderOfEach() async throws {
@@ -265,7 +265,7 @@ struct SQLiteTransportTests {
                         let message = try message("\(writer) \(number)", id: "\(writer)-\(number)")
                         try await transport.publishDurably(message, isRepeated: false) { #expect($0 == nil) }
                     }
-                    try await transport.close(within: .patience)
+                    try await transport.close(timeout: .patience)
                 }
             }
             try await group.waitForAll()
@@ -276,7 +276,7 @@ struct SQLiteTransportTests {
                 #expect(recorder.all.filter { $0.hasPrefix(writer) } == (0..<500).map { "\(writer) \($0)" })
             }
         }
-        for reader in readers { try await reader.close(within: .patience) }
+        for reader in readers { try await reader.close(timeout: .patience) }
     }
 }
 #endif

@@ -9,13 +9,13 @@ final class InXCTest: XCTestCase {
         let recorder = Recorder<Int>()
         let kitchen = Kitchen(sold, recorder)
         for total in 1...3 { sold.post(Sale(total: total)) }
-        let cooked = try await recorder.next(3, within: generous)
+        let cooked = try await recorder.next(3, timeout: generous)
         XCTAssertEqual(cooked, [1, 2, 3])
         withExtendedLifetime(kitchen) {}
     }
 
     func testAMessageThatIsMissingThrows() async {
-        let failed = await failure { _ = try await Recorder<Int>().next(within: .milliseconds(1)) }
+        let failed = await failure { _ = try await Recorder<Int>().next(timeout: .milliseconds(1)) }
         XCTAssertEqual(failed?.code, .missingMessages)
     }
 
@@ -40,7 +40,7 @@ final class InXCTest: XCTestCase {
         }
         let owner = Owner()
         let failed = await failure {
-            try await withSwitchboard(settlingWithin: .zero) { board in board[sold].listen(owner) { _, _ in } }
+            try await withSwitchboard(settlingTimeout: .zero) { board in board[sold].listen(owner) { _, _ in } }
         }
         XCTAssertEqual(failed?.code, .listenersLeft)
         withExtendedLifetime(owner) {}

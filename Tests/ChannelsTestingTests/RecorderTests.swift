@@ -38,9 +38,9 @@ struct RecorderTests {
     @Test func nextReturnsWhatHasArrivedAndGoesOnWhereItEnded() async throws {
         let recorder = Recorder<Int>()
         for element in 1...5 { recorder.record(element) }
-        #expect(try await recorder.next(2, within: .zero) == [1, 2])
-        #expect(try await recorder.next(within: .zero) == 3)
-        #expect(try await recorder.next(2, within: .zero) == [4, 5])
+        #expect(try await recorder.next(2, timeout: .zero) == [1, 2])
+        #expect(try await recorder.next(timeout: .zero) == 3)
+        #expect(try await recorder.next(2, timeout: .zero) == [4, 5])
         #expect(recorder.all == [1, 2, 3, 4, 5])
     }
 
@@ -48,7 +48,7 @@ struct RecorderTests {
         let sold = Channel<Sale>()
         let recorder = Recorder<Int>()
         let kitchen = Kitchen(sold, recorder)
-        async let cooked = recorder.next(3, within: generous)
+        async let cooked = recorder.next(3, timeout: generous)
         for total in 1...3 { sold.post(Sale(total: total)) }
         #expect(try await cooked == [1, 2, 3])
         withExtendedLifetime(kitchen) {}
@@ -57,12 +57,12 @@ struct RecorderTests {
     @Test func nextThatFailsListsWhatArrivedAndWhereItWasAsked() async {
         let recorder = Recorder<Sale>()
         recorder.record(Sale(total: 1))
-        _ = try? await recorder.next(within: .zero)
+        _ = try? await recorder.next(timeout: .zero)
         recorder.record(Sale(total: 2))
-        let failed = await failure { _ = try await recorder.next(3, within: .milliseconds(5)) }
+        let failed = await failure { _ = try await recorder.next(3, timeout: .milliseconds(5)) }
         let line = #line - 1
         #expect(failed?.code == .missingMessages)
-        #expect(failed?.site == RegistrationSite(fileID: #fileID, line: line))
+        #expect(failed?.site == CallSite(fileID: #fileID, line: line))
         #expect(failed?.details == ["Sale(total: 2)"])
         #expect(
             failed?.description == """
@@ -74,14 +74,14 @@ struct RecorderTests {
     }
 
     @Test func aFailureWithoutMessagesSaysThatNoneArrived() async {
-        let failed = await failure { _ = try await Recorder<Int>().next(1, within: .zero) }
+        let failed = await failure { _ = try await Recorder<Int>().next(1, timeout: .zero) }
         #expect(failed?.description.hasSuffix("1 message was expected within 0.0 seconds, none arrived") == true)
     }
 
     @Test func aFailureListsFiftyMessagesAndCountsTheOthers() async {
         let recorder = Recorder<Int>()
         for element in 1...60 { recorder.record(element) }
-        let failed = await failure { _ = try await recorder.next(61, within: .zero) }
+        let failed = await failure { _ = try await recorder.next(61, timeout: .zero) }
         #expect(failed?.details.count == 60)
         #expect(failed?.description.hasSuffix("[49] 50\n  … and 10 more") == true)
     }
@@ -89,14 +89,14 @@ struct RecorderTests {
     @Test func nextThatFailsLeavesWhatArrivedToTheNext() async throws {
         let recorder = Recorder<Int>()
         recorder.record(1)
-        #expect(await failure { _ = try await recorder.next(2, within: .zero) } != nil)
+        #expect(await failure { _ = try await recorder.next(2, timeout: .zero) } != nil)
         recorder.record(2)
-        #expect(try await recorder.next(2, within: .zero) == [1, 2])
+        #expect(try await recorder.next(2, timeout: .zero) == [1, 2])
     }
 
     @Test func nextThrowsACancellationErrorWhenItsTaskIsCancelled() async {
         let recorder = Recorder<Int>()
-        let task = Task { try await recorder.next(1, within: generous) }
+        let task = Task { try await recorder.next(1, timeout: generous) }
         task.cancel()
         await #expect(throws: CancellationError.self) { _ = try await task.value }
         recorder.record(1)
@@ -106,7 +106,7 @@ struct RecorderTests {
     @Test func severalReadersAreServedInTheirOrderAndGetEachElementOnce() async throws {
         let recorder = Recorder<Int>()
         try await withThrowingTaskGroup(of: [Int].self) { group in
-            for _ in 1...20 { group.addTask { try await recorder.next(3, within: generous) } }
+            for _ in 1...20 { group.addTask { try await recorder.next(3, timeout: generous) } }
             for element in 1...60 { recorder.record(element) }
             var read: [Int] = []
             for try await elements in group {
@@ -119,8 +119,8 @@ struct RecorderTests {
 
     @Test func aReaderThatGivesUpLetsTheOneBehindItGoOn() async throws {
         let recorder = Recorder<Int>()
-        let first = Task { try await recorder.next(5, within: generous) }
-        let second = Task { try await recorder.next(1, within: generous) }
+        let first = Task { try await recorder.next(5, timeout: generous) }
+        let second = Task { try await recorder.next(1, timeout: generous) }
         recorder.record(1)
         first.cancel()
         // Whichever of the two came first.
@@ -162,8 +162,8 @@ struct RecorderTests {
     @Test func takeAllAlsoTakesWhatNextHasNotRead() async {
         let recorder = Recorder<Int>()
         for element in 1...3 { recorder.record(element) }
-        _ = try? await recorder.next(within: .zero)
+        _ = try? await recorder.next(timeout: .zero)
         #expect(recorder.takeAll() == [1, 2, 3])
-        #expect(await failure { _ = try await recorder.next(within: .zero) }?.details == [])
+        #expect(await failure { _ = try await recorder.next(timeout: .zero) }?.details == [])
     }
 }

@@ -56,7 +56,7 @@ struct WithSwitchboardTests {
         let tokens = Recorder<ListenerToken>()
         let line = #line + 3
         let failed = await failure {
-            try await withSwitchboard(settlingWithin: .zero) { board in
+            try await withSwitchboard(settlingTimeout: .zero) { board in
                 board[sold].listen(kept) { _, _ in }
                 tokens.record(board[sold].listen { _ in })
                 tokens.record(board[matching: "shop.>"].listen { _ in })
@@ -77,7 +77,7 @@ struct WithSwitchboardTests {
     @Test func anObserverThatOutlivesTheTestFailsIt() async {
         let kept = Bell()
         let failed = await failure {
-            try await withSwitchboard(settlingWithin: .zero) { board in board.add(kept, for: (any Sounding).self) }
+            try await withSwitchboard(settlingTimeout: .zero) { board in board.add(kept, for: (any Sounding).self) }
         }
         #expect(failed?.details.count == 1 && failed?.details.first?.contains("Bell") == true)
         withExtendedLifetime(kept) {}
@@ -86,7 +86,7 @@ struct WithSwitchboardTests {
     @Test func aListenerThatGoesSoonAfterTheTestIsNoFailure() async throws {
         let gate = Gate()
         let ended = Recorder<Void>()
-        try await withSwitchboard(settlingWithin: generous) { board in
+        try await withSwitchboard(settlingTimeout: generous) { board in
             let owner = Owner()
             board[sold].listen(owner) { _, _ in }
             Task {
@@ -139,7 +139,7 @@ struct WithSwitchboardTests {
                     heard.record(sale.total)
                 }
                 board[sold].post(Sale(total: 1))
-                _ = try await heard.next(1, within: .zero)
+                _ = try await heard.next(1, timeout: .zero)
                 withExtendedLifetime(token) {}
             }
         }

@@ -12,7 +12,7 @@ struct FaultTests {
         let heard = Recorder<String>()
         let owner = Owner()
         let first = board["faulty"].listen(priority: .high) { (_: Int) in heard.record("first") }
-        let site = RegistrationSite(fileID: #fileID, line: #line + 1)
+        let site = CallSite(fileID: #fileID, line: #line + 1)
         let throwing = board["faulty"].listen { (_: Int) throws in throw Trouble() }
         board["faulty"].listen(owner) { (_, _: Int) async throws in throw Trouble(text: "later") }
         let last = board["faulty"].listen(priority: .low) { (_: Int) in heard.record("last") }

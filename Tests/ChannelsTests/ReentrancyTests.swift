@@ -42,7 +42,7 @@ struct ReentrancyTests {
         let channel = Channel<Int>(reentrancy: .nested(limit: 5)) { faults.record($0) }
         let results = Recorder<Int>()
         let owner = Owner()
-        let site = RegistrationSite(fileID: #fileID, line: #line + 2)
+        let site = CallSite(fileID: #fileID, line: #line + 2)
         let body: @Sendable (Int) -> Void = { results.record(channel.post($0 + 1)) }
         let token = hasOwner ? channel.listen(owner) { body($1) } : channel.listen { body($0) }
         #expect(channel.post(1) == 1)
@@ -70,7 +70,7 @@ struct ReentrancyTests {
         // The others on a thread whose stack is deep enough for 64 posts that are counted, of a debug build.
         if loop == .mainActor { channel.post(0) } else { await onThreads(1) { _ in channel.post(0) } }
         #expect(faults.all.map(\.code) == [.recursionLimit])
-        #expect(faults.all.first?.registrationSite == RegistrationSite(fileID: #fileID, line: 1_234))
+        #expect(faults.all.first?.registrationSite == CallSite(fileID: #fileID, line: 1_234))
         withExtendedLifetime((tokens, owner)) {}
     }
 

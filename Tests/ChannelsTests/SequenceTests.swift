@@ -85,7 +85,7 @@ struct SequenceTests {
         for _ in 0..<20 { await Task.yield() }
         channel.post(1)
         channel.post(2)
-        let found = try? await read.next(2, within: .seconds(10))
+        let found = try? await read.next(2, timeout: .seconds(10))
         #expect(found == [1, 2], "read: \(read.all), in the buffer: \(messages.waitingCount)")
         for reader in readers {
             reader.cancel()

@@ -29,7 +29,7 @@ struct TimeLimitTests {
         let (channel, state, recorder) = (Channel<Int>(), StateChannel(0), Recorder<Int>())
         await #expect(throws: ChannelError.self) { try await channel.next(timeout: time) }
         await #expect(throws: ChannelError.self) { try await state.next(timeout: time) }
-        await #expect(throws: TestFailure.self) { try await recorder.next(within: time) }
+        await #expect(throws: TestFailure.self) { try await recorder.next(timeout: time) }
     }
 
     @Test(arguments: long)
@@ -41,13 +41,13 @@ struct TimeLimitTests {
         }
         #expect(try await requests.ask(1, timeout: time) == 1)
         async let two = state.next(timeout: time) { $0 == 2 }
-        async let recorded = recorder.next(within: time)
+        async let recorded = recorder.next(timeout: time)
         await wait(for: state.listenerCount) { $0 == 1 }
         state.set(2)
         recorder.record(3)
         #expect(try await two == 2)
         #expect(try await recorded == 3)
-        try await withSwitchboard(settlingWithin: time) { _ in }
+        try await withSwitchboard(settlingTimeout: time) { _ in }
         withExtendedLifetime(token) {}
     }
 

@@ -69,7 +69,7 @@ public struct PostEvent: Sendable {
     /// The type of the object given as `from:`.
     public let senderType: (any Any.Type)?
     /// The source location of the post, if known.
-    public let site: RegistrationSite?
+    public let site: CallSite?
     /// Whether the message was posted here or came over a bridge.
     public let origin: Origin
 }
@@ -83,7 +83,7 @@ public struct DeliveryEvent: Sendable {
     /// The type of the owner; nil if the token owns the listener.
     public let ownerType: (any Any.Type)?
     /// Where the listener was registered.
-    public let registrationSite: RegistrationSite
+    public let registrationSite: CallSite
     /// The time from the post to this call.
     public let waitTime: Duration
     /// The value that this instrument passed to `deliver` in ``ChannelInstrument/post(_:_:)``.

@@ -5,9 +5,9 @@ public struct DeliveryFailure: Sendable, CustomStringConvertible {
     /// The type of the owner; nil if the token owns the listener.
     public let ownerType: String?
     /// Where the listener was registered.
-    public let registrationSite: RegistrationSite
+    public let registrationSite: CallSite
 
-    package init(error: any Error, ownerType: String?, registrationSite: RegistrationSite) {
+    package init(error: any Error, ownerType: String?, registrationSite: CallSite) {
         self.error = error
         self.ownerType = ownerType
         self.registrationSite = registrationSite

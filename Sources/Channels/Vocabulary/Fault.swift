@@ -43,7 +43,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     /// The name of the channel, or its type without one.
     public let channelName: String
     /// Where the listener involved was registered, if any.
-    public let registrationSite: RegistrationSite?
+    public let registrationSite: CallSite?
     /// The type of the owner of the listener involved; nil if there is none.
     public var ownerType: String? { ownerName ?? owner.map { "\($0)" } }
     // The text is made only when it is read, as for `wording`.
@@ -73,7 +73,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         code: Code,
         channelKind: ChannelKind = .messages,
         channelName: String,
-        registrationSite: RegistrationSite? = nil,
+        registrationSite: CallSite? = nil,
         ownerType: String? = nil,
         count: Int = 1,
         underlyingError: (any Error)? = nil,
@@ -87,7 +87,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         _ code: Code,
         _ channelKind: ChannelKind,
         _ channelName: String,
-        _ registrationSite: RegistrationSite?,
+        _ registrationSite: CallSite?,
         _ owner: (any Any.Type)?,
         _ count: Int,
         _ underlyingError: (any Error)?,

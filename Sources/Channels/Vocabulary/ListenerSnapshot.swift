@@ -44,7 +44,7 @@ public struct ListenerSnapshot: Sendable {
     /// Whether the listener is paused.
     public let isPaused: Bool
     /// Where the listener was registered.
-    public let registrationSite: RegistrationSite
+    public let registrationSite: CallSite
     /// The number of messages delivered, if counted: with a mailbox, on a state, or with diagnostics on.
     public let deliveredCount: Int?
     /// The number of messages in the mailbox.

@@ -16,11 +16,11 @@ struct PackedSite: Equatable, Sendable {
 
     @inlinable static var unknown: PackedSite { PackedSite() }
 
-    var site: RegistrationSite {
+    var site: CallSite {
         let line = Int(word & 0xFFFF)
         guard let start = unsafe UnsafePointer<UInt8>(bitPattern: UInt(word >> 16)) else {
-            return RegistrationSite(fileID: "", line: line)
+            return CallSite(fileID: "", line: line)
         }
-        return unsafe RegistrationSite(fileID: String(cString: start), line: line)
+        return unsafe CallSite(fileID: String(cString: start), line: line)
     }
 }

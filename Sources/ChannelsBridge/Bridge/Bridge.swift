@@ -234,7 +234,7 @@ public final class Bridge: Sendable {
             let closing = context.closing.withLock { $0 }
             guard !Task.isCancelled, closing == nil, error.code.mayPass else { throw closing ?? error }
             // In a task of its own: this one may be cancelled.
-            await Task { try? await context.transport.close(within: .zero) }.value
+            await Task { try? await context.transport.close(timeout: .zero) }.value
             return error
         }
     }
@@ -285,7 +285,7 @@ public final class Bridge: Sendable {
     private func giveUp(_ context: BridgeContext, _ workers: [any RouteWorker]) async {
         for worker in workers { worker.abandon() }
         // Messages already fetched are returned, which has to be sent.
-        try? await context.transport.close(within: context.configuration.closeTimeout)
+        try? await context.transport.close(timeout: context.configuration.closeTimeout)
         // Senders that wait for the connection then find the transport closed.
         context.isReady.open()
         context.isDrained.open()
@@ -302,7 +302,7 @@ public final class Bridge: Sendable {
         let ending = Task {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    await context.transport.drainSubscriptions(within: context.configuration.closeTimeout)
+                    await context.transport.drainSubscriptions(timeout: context.configuration.closeTimeout)
                     context.isDrained.open()
                 }
                 for worker in workers { group.addTask { await worker.finish() } }
@@ -317,7 +317,7 @@ public final class Bridge: Sendable {
             failure = BridgeError(.closingTimedOut, subject: context.name, detail: "unfinished: \(statistics)")
         }
         let rest = max(context.configuration.closeTimeout - began.duration(to: .now), .zero)
-        do { try await context.transport.close(within: rest) } catch { failure = failure ?? error }
+        do { try await context.transport.close(timeout: rest) } catch { failure = failure ?? error }
         // Abandoned work ends soon; work that waited for the transport has ended.
         await ending.value
         return reason ?? failure.map { BridgeError.from($0, subject: context.name) }

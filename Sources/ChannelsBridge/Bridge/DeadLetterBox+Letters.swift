@@ -12,7 +12,7 @@ extension DeadLetterBox {
         /// Why the message could not be delivered.
         public let reason: String?
         /// How often the message had been delivered, by the broker's count.
-        public let attempts: Int?
+        public let deliveryCount: Int?
         /// When the letter was stored, as `2026-01-31T12:34:56.789Z`.
         public let time: String?
         /// Whether the letter has been put back. Over NATS, nil for letters behind one that could not be put
@@ -138,7 +138,7 @@ extension DeadLetterBox {
             message: TransportMessage(valid: subject(of: kept), headers: headers, body: kept.body),
             durableName: header(DeadLetterHeader.name),
             reason: header(DeadLetterHeader.reason),
-            attempts: kept.headers[DeadLetterHeader.attempts].flatMap { Int($0) },
+            deliveryCount: kept.headers[DeadLetterHeader.attempts].flatMap { Int($0) },
             time: stored.storedAt?.text,
             isPutBack: stored.isSettled,
             number: stored.number,
@@ -150,7 +150,7 @@ extension DeadLetterBox {
 extension DeadLetterBox.Letter: CustomStringConvertible {
     /// One line: the number, the channel, the body, as text if it is text, and why it could not be delivered.
     public var description: String {
-        let times = attempts.map { ", delivered \(counted($0, "time"))" } ?? ""
+        let times = deliveryCount.map { ", delivered \(counted($0, "time"))" } ?? ""
         let name = durableName.map { " for \(quoted($0))" } ?? ""
         return "letter \(id) on \(message)\(name)\(times): \(reason ?? "no reason is kept")"
     }

@@ -69,7 +69,7 @@ public struct DeadLetterBox: Sendable {
         let result: Result<Value, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
         // In a task of its own: this one may be cancelled.
-        try await Task { try await transport.close(within: .seconds(10)) }.value
+        try await Task { try await transport.close(timeout: .seconds(10)) }.value
         return try result.get()
     }
 

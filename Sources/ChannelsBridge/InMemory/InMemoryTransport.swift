@@ -36,7 +36,7 @@ public final class InMemoryTransport: Transport {
 
     // MARK: Lifecycle
 
-    /// Connects immediately, even after ``close(within:)``.
+    /// Connects immediately, even after ``close(timeout:)``.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         try broker.change { try $0.connect(connection, HandlerQueue(onEvent)) }
     }
@@ -44,7 +44,7 @@ public final class InMemoryTransport: Transport {
     /// Closes the connection.
     ///
     /// Messages are lost only if the connection was broken.
-    public func close(within timeout: Duration) async throws {
+    public func close(timeout: Duration) async throws {
         let (events, requests, queues, unsent) = broker.change { [connection] broker in
             broker.close(connection)
             defer {
@@ -159,7 +159,7 @@ public final class InMemoryTransport: Transport {
         let first = FirstResult<TransportReply>()
         try whileConnected(message.subject) { try $0.request(connection, message, first) }
         defer { broker.change { _ in _ = connection.requests.removeValue(forKey: ObjectIdentifier(first)) } }
-        return try await first.value(within: timeout, clock: broker.clock, else: error)
+        return try await first.value(timeout: timeout, clock: broker.clock, else: error)
     }
 
     /// Receives the requests of a subject; several responders are asked in turn.
@@ -169,7 +169,7 @@ public final class InMemoryTransport: Transport {
 
     /// Ends the subscriptions that are not durable, and returns when their handlers have been called for every
     /// message published before.
-    public func drainSubscriptions(within timeout: Duration) async {
+    public func drainSubscriptions(timeout: Duration) async {
         let queues = broker.change { [connection] broker in
             broker.unsubscribe(connection)
             defer { connection.drained = [] }

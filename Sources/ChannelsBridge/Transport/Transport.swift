@@ -8,7 +8,7 @@ public import Channels
 /// ## Lifecycle
 ///
 /// A transport belongs to one bridge: ``connect(onEvent:)``, then any number of calls of the other methods,
-/// in any order and concurrently, then ``close(within:)``. After that, and after a `connect` that threw, it
+/// in any order and concurrently, then ``close(timeout:)``. After that, and after a `connect` that threw, it
 /// may be connected again; no subscription or request of the earlier connection is left then. Before
 /// `connect` has returned, and after `close`, every other method throws ``BridgeError/Code/notConnected`` or
 /// ``BridgeError/Code/closed``. If the connection breaks, the transport restores it together with its
@@ -150,7 +150,7 @@ public protocol Transport: Sendable {
     /// because these messages go to no other member. The default does nothing.
     ///
     /// - Parameter timeout: How long it may take.
-    func drainSubscriptions(within timeout: Duration) async
+    func drainSubscriptions(timeout: Duration) async
 
     /// Reports what is stored, for monitoring.
     ///
@@ -170,7 +170,7 @@ public protocol Transport: Sendable {
     ///
     /// - Parameter timeout: How long sending the buffer may take.
     /// - Throws: ``BridgeError/Code/closingTimedOut`` if published messages were, or may have been, lost.
-    func close(within timeout: Duration) async throws
+    func close(timeout: Duration) async throws
 }
 
 extension Transport {
@@ -186,7 +186,7 @@ extension Transport {
 
     /// Does nothing: for transports without ``TransportCapabilities/groups`` and
     /// ``TransportCapabilities/requests``.
-    public func drainSubscriptions(within timeout: Duration) async {}
+    public func drainSubscriptions(timeout: Duration) async {}
 
     /// Publishes a durable message, and waits for the acknowledgement.
     public func publishDurably(

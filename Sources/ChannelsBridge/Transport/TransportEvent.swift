@@ -22,6 +22,6 @@ public enum TransportEvent: Sendable {
     case slowConsumer(pattern: String, dropped: Int)
     /// Something failed outside of a call: a permission was refused, or the broker sent an invalid message.
     case failed(BridgeError)
-    /// The connection has ended for good, not by ``Transport/close(within:)``.
+    /// The connection has ended for good, not by ``Transport/close(timeout:)``.
     case closed(reason: BridgeError?)
 }

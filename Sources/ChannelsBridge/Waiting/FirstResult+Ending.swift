@@ -16,11 +16,10 @@ extension FirstResult {
     ///
     /// - Throws: The error it was settled with, the given error when the time is up, or `CancellationError`.
     ///   Zero or less throws at once.
-    package func value(within time: Duration, clock: any Clock<Duration>, else error: BridgeError) async throws -> Value
-    {
-        if time <= .zero { finish(.failure(error)) }
+    package func value(timeout: Duration, clock: any Clock<Duration>, else error: BridgeError) async throws -> Value {
+        if timeout <= .zero { finish(.failure(error)) }
         let timer = Task.detached {
-            try await clock.sleep(atMost: time)
+            try await clock.sleep(atMost: timeout)
             self.finish(.failure(error))
         }
         defer { timer.cancel() }

@@ -48,7 +48,7 @@ final class ConformanceRun: Sendable {
     }
 
     func closeTransports() async {
-        for transport in state.withLock({ $0.transports }) { try? await transport.close(within: .seconds(5)) }
+        for transport in state.withLock({ $0.transports }) { try? await transport.close(timeout: .seconds(5)) }
     }
 
     /// Breaks the connection while a body runs.

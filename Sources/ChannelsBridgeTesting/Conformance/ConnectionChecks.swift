@@ -17,11 +17,11 @@ extension TransportConformance {
             await run.expectError([.notConnected, .closed], "subscribe before connect") {
                 try await transport.subscribe(to: try run.pattern("a"), durableName: nil) { _ in }
             }
-            try await transport.close(within: run.timeout)
+            try await transport.close(timeout: run.timeout)
         },
         check("nothingWorksAfterClosing") { run in
             let transport = try await run.connected()
-            try await transport.close(within: run.timeout)
+            try await transport.close(timeout: run.timeout)
             await run.expectError([.closed, .notConnected], "publish after close") {
                 try await transport.publish(try run.message("a", "too late"), durable: false)
             }
@@ -31,8 +31,8 @@ extension TransportConformance {
         },
         check("closingTwiceDoesNothing") { run in
             let transport = try await run.connected()
-            try await transport.close(within: run.timeout)
-            try await transport.close(within: run.timeout)
+            try await transport.close(timeout: run.timeout)
+            try await transport.close(timeout: run.timeout)
         },
         check("aClosedTransportConnectsAgainWithoutItsSubscriptions") { run in
             let transport = try await run.connected()
@@ -42,7 +42,7 @@ extension TransportConformance {
             }
             try await run.publish(["first"], to: "a", on: transport)
             _ = await before.first(1)
-            try await transport.close(within: run.timeout)
+            try await transport.close(timeout: run.timeout)
             let events = Recorder<String>()
             try await transport.connect { events.record("\($0)") }
             run.expect(events.all.first == "connected", "the events when connect returned again: \(events.all)")
@@ -59,7 +59,7 @@ extension TransportConformance {
             try await receiver.subscribe(to: try run.pattern("a"), durableName: nil) { heard.record($0.message.text) }
             let sender = try await run.connected()
             try await run.publish(numbered(200), to: "a", on: sender)
-            try await sender.close(within: run.timeout)
+            try await sender.close(timeout: run.timeout)
             let texts = await heard.first(200)
             run.expect(texts == numbered(200), "\(texts.count) of 200 arrived, or in another order")
         },
@@ -73,7 +73,7 @@ extension TransportConformance {
             try await stayer.subscribe(to: try run.pattern("a"), durableName: nil) { stayed.record($0.message.text) }
             try await run.publish(["before"], to: "a", on: sender)
             _ = await left.first(1)
-            try await leaver.close(within: run.timeout)
+            try await leaver.close(timeout: run.timeout)
             let count = left.count
             try await run.publish(numbered(50), to: "a", on: sender)
             _ = await stayed.first(51)
@@ -103,7 +103,7 @@ extension TransportConformance {
                     }
                 }
                 _ = await started.first(4)
-                do { try await transport.close(within: run.timeout) } catch { run.fail("close threw \(error)") }
+                do { try await transport.close(timeout: run.timeout) } catch { run.fail("close threw \(error)") }
                 var outcomes: [String?] = []
                 for await outcome in group { outcomes.append(outcome) }
                 return outcomes

@@ -26,7 +26,7 @@ extension TransportConformance {
             let first = try await run.connected()
             let name = run.durableName("away")
             try await first.subscribe(to: try run.pattern("a"), durableName: name) { $0.settle?(.acknowledged) }
-            try await first.close(within: run.timeout)
+            try await first.close(timeout: run.timeout)
             try await run.publish(numbered(20), to: "a", durable: true, on: sender)
             let second = try await run.connected()
             let heard = Recorder<String>()
@@ -45,7 +45,7 @@ extension TransportConformance {
             try await first.subscribe(to: try run.pattern("a"), durableName: name) { taken.record($0.message.text) }
             try await run.publish(["one"], to: "a", durable: true, on: sender)
             _ = await taken.first(1)
-            try await first.close(within: run.timeout)
+            try await first.close(timeout: run.timeout)
             let second = try await run.connected()
             let heard = Recorder<InboundMessage>()
             try await second.subscribe(to: try run.pattern("a"), durableName: name) { message in
@@ -91,7 +91,7 @@ extension TransportConformance {
                 )
                 let texts = await heard.first(3)
                 run.expect(texts == ["bad \(round)", "good \(round)", "end \(round)"], "round \(round) got \(texts)")
-                try await receiver.close(within: run.timeout)
+                try await receiver.close(timeout: run.timeout)
             }
         },
         check("processesOfOneDurableNameShareTheMessages", needs: .durable) { run in

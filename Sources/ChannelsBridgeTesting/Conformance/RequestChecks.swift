@@ -99,7 +99,7 @@ extension TransportConformance {
             let asker = try await run.connected()
             let task = Task { try await asker.request(try run.message("mute", "?"), timeout: .seconds(600)) }
             _ = await taken.first(1)
-            try await asker.close(within: run.timeout)
+            try await asker.close(timeout: run.timeout)
             await run.expectError([.closed, .notConnected], "a request whose transport is closed") {
                 _ = try await task.value
             }
@@ -134,8 +134,8 @@ extension TransportConformance {
                         }
                     }
                     try await group.next()
-                    await leaver.drainSubscriptions(within: run.timeout)
-                    try await leaver.close(within: run.timeout)
+                    await leaver.drainSubscriptions(timeout: run.timeout)
+                    try await leaver.close(timeout: run.timeout)
                     try await group.waitForAll()
                 }
             }

@@ -36,7 +36,7 @@ extension TransportConformance {
             try await leaver.subscribe(subscription) { left.record($0.message.text) }
             try await run.publish(numbered(20), to: "a", on: sender)
             while stayed.count + left.count < 20 { await Task.yield() }
-            try await leaver.close(within: run.timeout)
+            try await leaver.close(timeout: run.timeout)
             let before = stayed.count
             try await run.publish(numbered(20, from: 20), to: "a", on: sender)
             let texts = await stayed.first(before + 20)
@@ -55,10 +55,10 @@ extension TransportConformance {
                 }
                 async let published: Void = run.publish(numbered(500, from: round * 500), to: "a", on: sender)
                 await left.wait(count: 10)
-                await leaver.drainSubscriptions(within: run.timeout)
+                await leaver.drainSubscriptions(timeout: run.timeout)
                 let before = left.count
                 try await published
-                try await leaver.close(within: run.timeout)
+                try await leaver.close(timeout: run.timeout)
                 run.expect(left.count == before, "it received \(left.count - before) messages after it had drained")
             }
             let texts = await heard.first(5_000)
@@ -134,7 +134,7 @@ extension TransportConformance {
                 }
                 try await run.publish(["\(start)"], to: "a", durable: true, on: sender)
                 await heard.wait { $0.last == "\(start)" }
-                try await reader.close(within: run.timeout)
+                try await reader.close(timeout: run.timeout)
             }
             run.expect(heard.count == 3, "it received \(heard.all)")
         },

@@ -16,7 +16,7 @@ extension NATSConnection {
         let timeout = max(ContinuousClock.now.duration(to: deadline), .zero)
         // In a task of its own: this one may be cancelled.
         await Task {
-            try? await idle.value(within: timeout, clock: ContinuousClock(), else: BridgeError(.closingTimedOut))
+            try? await idle.value(timeout: timeout, clock: ContinuousClock(), else: BridgeError(.closingTimedOut))
         }.value
         let rest = ContinuousClock.now.duration(to: deadline)
         let (isIdle, phase) = state.withLock { ($0.outbox.isIdle, $0.outbox.phase) }
@@ -25,7 +25,7 @@ extension NATSConnection {
         return
             (try? await onControl { [self] in
                 guard let library = state.withLock({ $0.library }) else { return false }
-                return flush(library, within: rest.milliseconds) == NATS_OK
+                return flush(library, timeout: rest.milliseconds) == NATS_OK
             }) ?? false
     }
 

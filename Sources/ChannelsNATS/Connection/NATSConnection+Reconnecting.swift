@@ -96,7 +96,7 @@ extension NATSConnection {
         }
         for subscription in subscriptions { subscription.restore(on: library) }
         // What is published once this is told is not to be missed: the subscriptions are in effect at the server.
-        if !subscriptions.isEmpty { _ = flush(library, within: configuration.requestTimeout.milliseconds) }
+        if !subscriptions.isEmpty { _ = flush(library, timeout: configuration.requestTimeout.milliseconds) }
         let (isWanted, startsWriter) = state.withLock { state in
             guard !state.isClosing else { return (false, false) }
             state.adopt(library)

@@ -272,7 +272,7 @@ final class NATSConnection: Sendable {
 
     /// Sends the C client's buffered messages, and waits until the server has answered a ping. Runs on the
     /// control queue.
-    func flush(_ library: LibraryConnection, within milliseconds: Int64) -> natsStatus {
+    func flush(_ library: LibraryConnection, timeout milliseconds: Int64) -> natsStatus {
         // The writer flushes for a millisecond.
         flushing.wait()
         defer { flushing.signal() }
@@ -281,7 +281,7 @@ final class NATSConnection: Sendable {
 
     /// Ends a subscription when the server has answered, and waits until its handler has been called for all that had
     /// come. On the control queue.
-    func drain(_ subscription: OpaquePointer, within milliseconds: Int64) {
+    func drain(_ subscription: OpaquePointer, timeout milliseconds: Int64) {
         guard milliseconds > 0 else {
             _ = natsSubscription_Unsubscribe(subscription)
             return

@@ -175,7 +175,7 @@ final class NATSSubscription: Sendable {
     ///
     /// - Returns: How long to wait for that; nil if there is no refusal.
     private func timeUntilRefusal(on library: LibraryConnection) throws -> DispatchTimeInterval? {
-        let status = connection.flush(library, within: connection.configuration.requestTimeout.milliseconds)
+        let status = connection.flush(library, timeout: connection.configuration.requestTimeout.milliseconds)
         if status == NATS_TIMEOUT { throw BridgeError(status, doing: "subscribing to \(subject)", subject: subject) }
         // Without a connection, the C client subscribes as soon as there is one.
         guard status == NATS_OK else { return nil }
@@ -229,7 +229,7 @@ final class NATSSubscription: Sendable {
     /// it, there is no connection, or the time is over.
     func drain(until deadline: ContinuousClock.Instant) async {
         await end { [connection] pointer in
-            connection.drain(pointer, within: max(0, ContinuousClock.now.duration(to: deadline).milliseconds))
+            connection.drain(pointer, timeout: max(0, ContinuousClock.now.duration(to: deadline).milliseconds))
         }
     }
 

@@ -41,7 +41,7 @@ struct Ask: AsyncParsableCommand {
             let response = PrintedMessage(channel: output.json ? name : nil, reply.headers, reply.body)
             if let error = response.error { throw Failure("the responder says: \(error)") }
             StandardStreams.show(response.text(output))
-            try await transport.close(within: .seconds(5))
+            try await transport.close(timeout: .seconds(5))
         }
     }
 }

@@ -39,10 +39,10 @@ struct Dead: AsyncParsableCommand {
                 let box = DeadLetterBox(try validName(name))
                 let transport = try await connection.connect()
                 do { try await body(box, transport) } catch {
-                    try? await transport.close(within: .seconds(1))
+                    try? await transport.close(timeout: .seconds(1))
                     throw error
                 }
-                try await transport.close(within: .seconds(5))
+                try await transport.close(timeout: .seconds(5))
             }
         }
 

@@ -69,7 +69,7 @@ final class Ending: Sendable {
             if let end { continuation.resume(returning: end) }
         }
         // An unreachable server cannot be told anything.
-        do { try await transport.close(within: .seconds(5)) } catch { if signal == nil { throw error } }
+        do { try await transport.close(timeout: .seconds(5)) } catch { if signal == nil { throw error } }
         if let signal { StandardStreams.end(bySignal: signal) }
     }
 

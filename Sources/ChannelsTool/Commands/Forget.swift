@@ -29,7 +29,7 @@ struct Forget: AsyncParsableCommand {
             #if SQLite
             if connection.file != nil, let file = try await connection.connect() as? SQLiteTransport {
                 let patterns = try await file.forget(name)
-                try await file.close(within: .seconds(5))
+                try await file.close(timeout: .seconds(5))
                 return StandardStreams.show(patterns.joined(separator: "\n"))
             }
             #endif

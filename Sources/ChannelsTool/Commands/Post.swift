@@ -71,7 +71,7 @@ struct Post: AsyncParsableCommand {
                 }
                 try await group.waitForAll()
             }
-            try await transport.close(within: .seconds(5))
+            try await transport.close(timeout: .seconds(5))
             guard let count, failures.isEmpty else { return }
             let seconds = (clock.now - start) / .seconds(1)
             let perSecond = Int((Double(count) / seconds).rounded())

@@ -60,7 +60,7 @@ struct State: AsyncParsableCommand {
         } catch let error as BridgeError where error.code == .unsupported {
             throw Failure("the server has no states yet: the first bridge with a state creates them (\(error))")
         }
-        try await transport.close(within: .seconds(5))
+        try await transport.close(timeout: .seconds(5))
     }
 
     /// The current value.
@@ -69,7 +69,7 @@ struct State: AsyncParsableCommand {
         try await Self.watch(name, transport) { value in current.withLock { $0 = $0 ?? value } }
         guard let value = current.withLock({ $0 }) else { throw Failure("there is no state \(name)") }
         StandardStreams.show(printed(value).text(output))
-        try await transport.close(within: .seconds(5))
+        try await transport.close(timeout: .seconds(5))
     }
 
     /// The current value, and each change.

@@ -54,7 +54,7 @@ struct Streams: AsyncParsableCommand {
             if let file = transport as? SQLiteTransport {
                 let status = try await file.storeStatus(deadLetters: deadLetters)
                 try show(status[0], try await file.totals())
-                return try await file.close(within: .seconds(5))
+                return try await file.close(timeout: .seconds(5))
             }
             #endif
             // Says at once if there are no streams.
@@ -72,7 +72,7 @@ struct Streams: AsyncParsableCommand {
                     stream.row(status.first { $0.name == stream.config.name })
                 }
             }
-            try await transport.close(within: .seconds(5))
+            try await transport.close(timeout: .seconds(5))
         }
     }
 

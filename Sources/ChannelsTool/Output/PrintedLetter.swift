@@ -21,7 +21,7 @@ struct PrintedLetter {
         let reason = letter.reason ?? "-"
         return [
             letter.id, letter.time.map { String($0.prefix(19)) + "Z" } ?? "-", letter.message.subject,
-            letter.durableName ?? "-", letter.attempts.map { "\($0)" } ?? "-", isPutBack,
+            letter.durableName ?? "-", letter.deliveryCount.map { "\($0)" } ?? "-", isPutBack,
             reason.count > 100 ? reason.prefix(99) + "…" : reason,
         ]
     }
@@ -31,7 +31,7 @@ struct PrintedLetter {
         let message = message
         let lines = [
             ("letter", letter.id), ("channel", letter.message.subject), ("for", letter.durableName),
-            ("reason", letter.reason), ("attempts", letter.attempts.map { "\($0)" }), ("kept", letter.time),
+            ("reason", letter.reason), ("attempts", letter.deliveryCount.map { "\($0)" }), ("kept", letter.time),
             ("posted", message.postedTime), ("message", letter.messageID), ("put back", isPutBack),
         ]
         let shown = lines.compactMap { name, value in value.map { Self.line(name, $0.escaped) } }
@@ -51,7 +51,7 @@ struct PrintedLetter {
         add("letter", letter.id)
         add("for", letter.durableName)
         add("reason", letter.reason)
-        add("attempts", letter.attempts)
+        add("attempts", letter.deliveryCount)
         add("kept", letter.time)
         add("put_back", letter.isPutBack)
         members.append(("message", message.object(withHeaders: true)))

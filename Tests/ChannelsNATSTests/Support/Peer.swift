@@ -57,7 +57,7 @@ struct Peer: Sendable {
     }
 
     func close() async throws {
-        try await transport.close(within: .patience)
+        try await transport.close(timeout: .patience)
     }
 }
 

@@ -75,7 +75,7 @@ struct ErrorFormTests {
     #endif
 
     @Test func faultsAndErrorsCanBeMade() {
-        let site = RegistrationSite(fileID: "App/Till.swift", line: 7)
+        let site = CallSite(fileID: "App/Till.swift", line: 7)
         let fault = Fault(code: .listenerThrew, channelName: "sold", registrationSite: site, count: 2)
         let text = "listenerThrew on channel sold, listener registered at App/Till.swift:7"
         #expect("\(fault)" == "\(text) (2 times so far)")
@@ -89,7 +89,7 @@ struct ErrorFormTests {
     }
 
     @Test func aReportIsOneLine() {
-        let site = RegistrationSite(fileID: "App/Till.swift", line: 7)
+        let site = CallSite(fileID: "App/Till.swift", line: 7)
         let failure = DeliveryFailure(error: Trouble(text: "no"), ownerType: "Till", registrationSite: site)
         #expect("\(failure)".hasPrefix("Till registered at App/Till.swift:7: "))
         let report = DeliveryReport(reached: 6, completed: 2, failures: [failure], dropped: 1, discarded: 1)

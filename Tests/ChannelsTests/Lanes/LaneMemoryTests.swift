@@ -200,7 +200,7 @@ struct LaneMemoryTests {
             let recorder = Recorder<Int>()
             let before = bytesInUse()
             for number in 0..<10_000 {
-                async let next = recorder.next(within: .seconds(1_000))
+                async let next = recorder.next(timeout: .seconds(1_000))
                 recorder.record(number)
                 _ = try? await next
             }

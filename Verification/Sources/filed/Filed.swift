@@ -93,7 +93,7 @@ enum Filed {
             try await sendAtOnce(numbers, over: transport, writer)
         }
         let seconds = start.duration(to: .now) / .seconds(1)
-        try await transport.close(within: .seconds(5))
+        try await transport.close(timeout: .seconds(5))
         say("stored \(numbers.count) in \(seconds) s, \(Int(Double(numbers.count) / seconds)) a second")
     }
 
@@ -155,7 +155,7 @@ enum Filed {
         say("ready")
         for await _ in done {}
         let seconds = start.withLock { $0 }!.duration(to: .now) / .seconds(1)
-        try await transport.close(within: .seconds(30))
+        try await transport.close(timeout: .seconds(30))
         let (heard, disordered) = counts.withLock { ($0.count, $0.disordered) }
         say(
             "heard \(heard) in \(seconds) s, \(Int(Double(heard) / seconds)) a second; "
@@ -297,7 +297,7 @@ enum Filed {
             _ = await iterator.next()
             times.append(start.duration(to: .now) / .milliseconds(1) / 2)
         }
-        try await transport.close(within: .seconds(5))
+        try await transport.close(timeout: .seconds(5))
         times.sort()
         func percentile(_ part: Double) -> String { String(format: "%.2f", times[Int(part * Double(count - 1))]) }
         say("latency of one way, ms: p50 \(percentile(0.5)), p99 \(percentile(0.99)), most \(percentile(1))")
@@ -327,7 +327,7 @@ enum Filed {
     private static func fill(_ file: String, _ count: Int) async throws {
         let transport = try await transport(file)
         try await sendAtOnce(0..<count, over: transport, "filler")
-        try await transport.close(within: .seconds(60))
+        try await transport.close(timeout: .seconds(60))
     }
 
     private static func names(_ file: String, _ names: Int, count: Int) async throws {
@@ -350,7 +350,7 @@ enum Filed {
         for await _ in done {}
         let seconds = start.duration(to: .now) / .seconds(1)
         say("\(names) durable names: \(Int(Double(names * count) / seconds)) deliveries a second")
-        try await transport.close(within: .seconds(60))
+        try await transport.close(timeout: .seconds(60))
     }
 
     private static func wait(_ file: String, seconds: Int) async throws {
@@ -364,7 +364,7 @@ enum Filed {
             count += 1
         }
         say("\(count) stored one after the other; the longest wait \(Int(longest / .milliseconds(1))) ms")
-        try await transport.close(within: .seconds(60))
+        try await transport.close(timeout: .seconds(60))
     }
 
     private static func stored(_ file: String) async throws {
@@ -407,7 +407,7 @@ enum Filed {
         try await Task.sleep(for: .seconds(seconds))
         let part = (processorTime() - before) / Double(seconds) * 100
         say("\(names) durable names, idle: \(String(format: "%.2f", part)) % of a core")
-        try await transport.close(within: .seconds(5))
+        try await transport.close(timeout: .seconds(5))
     }
 
     private static func processorTime() -> Double {

@@ -56,7 +56,7 @@ struct ProcessTests {
                     }
                 }
                 // In the middle of the sales of the tills, and not before the first.
-                _ = try await answered.next(20, within: .seconds(60))
+                _ = try await answered.next(20, timeout: .seconds(60))
                 #expect(try await shop.process.terminate() == "0")
                 return try await tasks.reduce(into: []) { $0 += $1 }
             }

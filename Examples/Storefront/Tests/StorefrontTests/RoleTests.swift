@@ -25,7 +25,7 @@ struct RoleTests {
                 for sale in sales + sales { board[.rung].post(sale) }
                 let report = await board[.rung].postAndWait(sales[0])
                 #expect(report.isComplete)
-                let heard = try await booked.next(20, within: .seconds(10))
+                let heard = try await booked.next(20, timeout: .seconds(10))
                 #expect(heard.map(\.sale) == sales)
                 #expect(heard.map(\.number) == Array(1...20))
                 #expect(booked.count == 20)
@@ -75,7 +75,7 @@ struct RoleTests {
         let postman = TestPostman(failures: 2)
         try await withMailQueue(postman) { board, ledger in
             for number in 1...30 { await board[.rung].postAndWait(.test("s\(number)")) }
-            _ = try await postman.sent.next(30, within: .seconds(30))
+            _ = try await postman.sent.next(30, timeout: .seconds(30))
             withExtendedLifetime(ledger) {}
         }
         #expect(postman.numbers == Array(1...30))
@@ -84,7 +84,7 @@ struct RoleTests {
     @Test func receiptsThatWereDueAreMailedAfterTheNextStart() async throws {
         let postman = TestPostman()
         try await withMailQueue(postman, booked: ["s1", "s2", "s3"]) { _, _ in
-            _ = try await postman.sent.next(3, within: .seconds(30))
+            _ = try await postman.sent.next(3, timeout: .seconds(30))
         }
         #expect(postman.numbers == [1, 2, 3])
     }
@@ -99,7 +99,7 @@ struct RoleTests {
             }
             #expect(postman.numbers.isEmpty)
             gate.open()
-            _ = try await postman.sent.next(100, within: .seconds(30))
+            _ = try await postman.sent.next(100, timeout: .seconds(30))
             withExtendedLifetime(ledger) {}
         }
     }
@@ -111,7 +111,7 @@ struct RoleTests {
             let feed = Feed(board: board, bills: try Bills(), rate: 1_000, logger: logger)
             let group = ServiceGroup(configuration: .init(services: [feed], logger: logger))
             async let running: Void = group.run()
-            let ids = try await rung.next(300, within: .seconds(30)).map(\.id)
+            let ids = try await rung.next(300, timeout: .seconds(30)).map(\.id)
             #expect(ids == (18...317).map { "bill-\($0)" })
             await group.triggerGracefulShutdown()
             try await running

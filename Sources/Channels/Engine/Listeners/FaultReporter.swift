@@ -61,7 +61,7 @@ final class FaultReporter: Sendable {
         _ code: Fault.Code,
         _ kind: ChannelKind,
         _ channel: String,
-        site: RegistrationSite? = nil,
+        site: CallSite? = nil,
         owner: (any Any.Type)? = nil,
         count: Int? = nil,
         error: (any Error)? = nil,

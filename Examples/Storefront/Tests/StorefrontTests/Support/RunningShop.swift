@@ -21,7 +21,7 @@ func withShop<Result: Sendable>(
             tasks.addTask { try await group.run() }
             let result: Swift.Result<Result, any Error>
             do {
-                result = .success(try await body(shop, try await ports.next(within: .seconds(30))))
+                result = .success(try await body(shop, try await ports.next(timeout: .seconds(30))))
             } catch {
                 result = .failure(error)
             }

@@ -1,5 +1,5 @@
 /// A place in the source, of a registration or a post.
-public struct RegistrationSite: Hashable, Sendable, CustomStringConvertible {
+public struct CallSite: Hashable, Sendable, CustomStringConvertible {
     /// The file, as `#fileID` names it: `Module/File.swift`.
     public let fileID: String
     /// The line, from 1.
