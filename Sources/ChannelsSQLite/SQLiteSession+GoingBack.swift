@@ -6,57 +6,49 @@ internal import GRDB
 /// Handles a file that is no longer the same: an older copy was put in its place, or a durable name was
 /// removed.
 extension SQLiteSession {
-    /// Starts all subscriptions again, because the file was restored to an older copy.
+    /// Starts all subscriptions again, because the file was restored to an older copy, and reports it once they have
+    /// started: they receive what is stored by whoever is told.
     func beginAgain() async {
         let epoch = file.epoch
-        guard state.withLock({ $0.epoch != epoch }) else { return }
-        let (names, isNew, watches) = state.withLock { state in
-            // It is tried again where the file cannot be written.
-            let isNew = state.toldEpoch != epoch
-            if isNew {
-                state.toldEpoch = epoch
-                for index in state.watched.indices { (state.watched[index].seen, state.watched[index].body) = (0, nil) }
-                // Higher than all revisions reported so far.
-                state.revisions.base = state.revisions.highest
-            }
-            return (state.durable, isNew, state.revisions.highest > 0 || !state.watched.isEmpty)
+        let (isNew, names, groups, subjects) = state.withLock { state in
+            (state.epoch != epoch, state.durable, Self.groups(of: state.plain), Set(state.watched.map(\.subject.text)))
         }
-        if isNew {
-            let detail = """
-                \(file.path): the file was replaced by an older copy, or does not know this process any more: what was stored \
-                since may be lost, and what was settled since is delivered again
-                """
-            fail(BridgeError(.messagesLost, detail: detail))
-            if watches { tell(.lastValuesLost(subject: nil)) }
-        }
+        guard isNew else { return }
         do {
             let (former, holder) = try renew()
-            let last = try await file.write { db in
+            let enter: @Sendable (Database) throws -> (Int64, [String]) = { db in
                 if !holder.isEmpty {
                     // The copy may contain this member and its messages.
                     try Self.remove(former, db)
                     try db.execute(sql: "INSERT INTO channels_members VALUES (?)", arguments: [holder])
                 }
                 for name in names { try name.join(holder, db) }
-                return try SQLiteSchema.lastNumber(db)
+                try Self.enter(holder, in: groups, db)
+                return (try SQLiteSchema.lastNumber(db), try subjects.filter { try SQLiteValues.find($0, db) == nil })
             }
-            state.withLock { state in
+            // One that is no member writes nothing.
+            let (last, lost) = try await holder.isEmpty ? file.read(enter) : file.write(enter)
+            let watches = state.withLock { state in
                 (state.epoch, state.lastNumber) = (epoch, last)
                 for index in state.plain.indices { state.plain[index].after = last }
+                for index in state.watched.indices { (state.watched[index].seen, state.watched[index].body) = (0, nil) }
+                // Higher than all revisions reported so far.
+                state.revisions.base = state.revisions.highest
+                return state.revisions.highest > 0 || !state.watched.isEmpty
             }
-            if state.withLock({ $0.plain.contains { $0.group != nil } }) { try await joinGroups() }
-            for subject in try await subjectsWithoutValue() { tell(.lastValuesLost(subject: subject)) }
+            let detail = """
+                \(file.path): the file was replaced by an older copy, or does not know this process any more: what was stored \
+                since may be lost, and what was settled since is delivered again
+                """
+            fail(BridgeError(.messagesLost, detail: detail))
+            if watches { tell(.lastValuesLost(subject: nil)) }
+            for subject in lost { tell(.lastValuesLost(subject: subject)) }
             ring()
         } catch {
             report(error)
             // Where the file cannot be written now, it is begun again when it can.
             file.settle({ _ in }) { [weak self] error in if error == nil { self?.commands.yield(.beginAgain) } }
         }
-    }
-
-    private func subjectsWithoutValue() async throws -> [String] {
-        let subjects = Set(state.withLock { $0.watched.map(\.subject) })
-        return try await file.read { db in try subjects.map(\.text).filter { try SQLiteValues.find($0, db) == nil } }
     }
 
     /// Somebody has removed durable names that are used here.

@@ -17,17 +17,21 @@ extension SQLiteSession {
 
     /// Enters this connection as a member of its groups.
     func joinGroups() async throws {
-        let groups = state.withLock {
-            $0.plain.compactMap { plain in plain.group.map { ($0.text, plain.pattern.text) } }
-        }
+        let groups = state.withLock { Self.groups(of: $0.plain) }
         let member = try await join()
-        try await file.write { db in
-            for (group, pattern) in groups {
-                try db.execute(
-                    sql: "INSERT OR IGNORE INTO channels_groups (name, member, pattern) VALUES (?, ?, ?)",
-                    arguments: [group, member, pattern]
-                )
-            }
+        try await file.write { try Self.enter(member, in: groups, $0) }
+    }
+
+    static func groups(of plain: [Plain]) -> [(name: String, pattern: String)] {
+        plain.compactMap { plain in plain.group.map { ($0.text, plain.pattern.text) } }
+    }
+
+    static func enter(_ member: String, in groups: [(name: String, pattern: String)], _ db: Database) throws {
+        for (group, pattern) in groups {
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO channels_groups (name, member, pattern) VALUES (?, ?, ?)",
+                arguments: [group, member, pattern]
+            )
         }
     }
 

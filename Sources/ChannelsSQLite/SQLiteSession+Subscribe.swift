@@ -11,8 +11,11 @@ extension SQLiteSession {
         from start: ReplayStart = .new,
         _ queue: HandlerQueue<InboundMessage>
     ) async throws {
-        let last = try await file.read { try SQLiteSchema.position(of: start, $0) }
+        let epoch = file.epoch
+        let position = try await file.read { try SQLiteSchema.position(of: start, $0) }
         await betweenLooks { state in
+            // In a file that was restored meanwhile, the position may be that of a message yet to come.
+            let last = state.epoch > epoch ? state.lastNumber : position
             if state.plain.isEmpty && state.durable.isEmpty { state.lastNumber = last }
             state.plain.append(Plain(pattern: pattern, group: group.map(ExactText.init), after: last, queue: queue))
         }

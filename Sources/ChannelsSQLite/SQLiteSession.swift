@@ -33,9 +33,8 @@ final class SQLiteSession: Sendable {
         var plain: [Plain] = []
         var durable: [SQLiteDurableName] = []
         var watched: [Watched] = []
-        /// How often the file had been restored when the subscriptions started and this was last reported.
+        /// How often the file had been restored when the subscriptions started.
         var epoch = 0
-        var toldEpoch = 0
         /// The number of the last message that was looked at.
         var lastNumber: Int64 = 0
         var isLookPending = false

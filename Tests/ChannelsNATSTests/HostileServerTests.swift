@@ -85,6 +85,32 @@ struct HostileServerTests {
         server.close()
     }
 
+    /// What is published once it is told of must not be missed.
+    @Test func aNewConnectionIsToldOfOnceTheServerHasItsSubscriptions() async throws {
+        let reconnections = Tally()
+        let counts = Recorder<Int>()
+        let server = try HostileServer(
+            greeting: HostileServer.soundGreeting,
+            onSubscription: { subject in
+                guard subject == "a" else { return }
+                // Time for a connection that does not wait for the server.
+                let limit = ContinuousClock.now + .milliseconds(200)
+                while counts.count == 1, reconnections.value == 0, .now < limit { sched_yield() }
+                counts.record(reconnections.value)
+            }
+        )
+        var configuration = NATSConfiguration(servers: [server.url])
+        configuration.reconnectWait = .milliseconds(20)
+        let transport = NATSTransport(configuration)
+        try await transport.connect { if case .reconnected = $0 { reconnections.add() } }
+        try await transport.subscribe(to: "a", durableName: nil) { _ in }
+        server.breakConnections()
+        await reconnections.wait(until: 1)
+        #expect(await counts.wait(count: 2) == [0, 0])
+        try? await transport.close(timeout: .milliseconds(200))
+        server.close()
+    }
+
     /// A request that was served in part is over, and the server (2.9.10) does not say so: there is nothing wrong with
     /// its consumer.
     @Test func requestThatTheServerForgetsIsMadeAgainAndNothingElse() async throws {

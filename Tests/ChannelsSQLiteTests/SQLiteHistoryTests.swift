@@ -50,6 +50,30 @@ struct SQLiteHistoryTests {
         try await reader.close(timeout: .patience)
     }
 
+    /// Whether or not the reader is a member.
+    @Test(arguments: [false, true]) func whatIsPublishedByWhoIsToldOfAnOlderCopyIsHeard(isMember: Bool) async throws {
+        let reader = SQLiteTransport(path: file.path)
+        let (others, new) = (try file.foreignDatabase(), try message("new"))
+        try await reader.connect { event in
+            guard case .failed = event else { return }
+            do {
+                try others.write { _ = try SQLiteSchema.insert(new, durable: true, $0) }
+            } catch { Issue.record(error) }
+        }
+        if isMember { _ = try await hear("kitchen", on: reader) }
+        let plain = Recorder<String>()
+        try await reader.subscribe(to: "shop.>", durableName: nil) { message in
+            plain.record(String(decoding: message.message.body, as: UTF8.self))
+        }
+        let copy = try copied()
+        try await reader.publish(message("lost"), durable: true)
+        await plain.wait(count: 1)
+        try restore(copy)
+        await plain.wait(count: 2)
+        #expect(plain.all == ["lost", "new"])
+        try await reader.close(timeout: .patience)
+    }
+
     /// Also where the numbers have caught up before it is looked at.
     @Test func messageOfAnotherCopyIsNotTakenForTheKnownOne() async throws {
         let database = try DatabaseQueue(path: file.path)

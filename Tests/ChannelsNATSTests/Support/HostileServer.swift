@@ -3,8 +3,8 @@ import Channels
 import Foundation
 
 /// Accepts connections on a free port of 127.0.0.1, greets, answers every ping properly and then says something
-/// else. To a subscription to one subject, and to what follows it, it says nothing. What is published is answered as a
-/// test says.
+/// else. To a subscription to one subject, and to what follows it, it says nothing. A test may keep it from reading on at
+/// a subscription, and says how it answers what is published.
 final class HostileServer: Sendable {
     static let soundGreeting =
         "INFO {\"server_id\":\"x\",\"version\":\"2.9.10\",\"proto\":1,\"headers\":true,\"max_payload\":1048576}\r\n"
@@ -14,6 +14,7 @@ final class HostileServer: Sendable {
     private let sockets = Locked<(open: Set<Int32>, isClosed: Bool)>(([], false))
     /// How many connections are refused.
     private let refusals: Locked<Int>
+    private let onSubscription: @Sendable (_ subject: String) -> Void
     private let answers: @Sendable (_ subject: String, _ number: Int) -> Answer?
 
     /// What is sent to the subject of replies of a message.
@@ -24,14 +25,18 @@ final class HostileServer: Sendable {
         var body: String
     }
 
-    /// - Parameter answers: The answer to a message, of which so many came before on the same subject.
+    /// - Parameters:
+    ///   - answers: The answer to a message, of which so many came before on the same subject.
+    ///   - onSubscription: Called with its subject before anything that follows it is read.
     init(
         greeting: String,
         afterPing garbage: String = "",
         deafTo subject: String? = nil,
         refusing refusals: Int = 0,
-        answers: @escaping @Sendable (_ subject: String, _ number: Int) -> Answer? = { _, _ in nil }
+        answers: @escaping @Sendable (_ subject: String, _ number: Int) -> Answer? = { _, _ in nil },
+        onSubscription: @escaping @Sendable (_ subject: String) -> Void = { _ in }
     ) throws {
+        self.onSubscription = onSubscription
         self.answers = answers
         self.refusals = Locked(refusals)
         let (descriptor, port) = try boundSocket()
@@ -71,6 +76,7 @@ final class HostileServer: Sendable {
                 if line == "PING" { write("PONG\r\n" + garbage, to: socket) }
                 let words = line.split(separator: " ")
                 if words.first == "SUB", let number = words.last {
+                    onSubscription(String(words[1]))
                     subscriptions[String(words[1].prefix { $0 != "*" })] = number
                 } else if words.count == 4, words[0] == "PUB" {
                     let (subject, reply) = (String(words[1]), String(words[2]))
@@ -106,6 +112,9 @@ final class HostileServer: Sendable {
             bytes = bytes.dropFirst(count)
         }
     }
+
+    /// Ends all connections, and takes further ones.
+    func breakConnections() { for socket in sockets.withLock({ $0.open }) { shutdown(socket, Int32(SHUT_RDWR)) } }
 
     /// Ends all connections, and takes no further ones.
     func close() {
