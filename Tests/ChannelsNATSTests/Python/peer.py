@@ -47,6 +47,15 @@ def show(message):
     return event
 
 
+async def subscribed(client, subject):
+    subscription = await client.subscribe(subject)
+    # The client writes a ping at once, before what it has queued (nats-py 2.16): the answer to the second one comes
+    # after the server has the subscription.
+    await client.flush()
+    await client.flush()
+    return subscription
+
+
 async def main(url, command, *arguments):
     client = await nats.connect(url)
     if command == "send":
@@ -67,8 +76,7 @@ async def main(url, command, *arguments):
         await client.jetstream().publish(f"$KV.{bucket}.{key}", body, headers=headers)
     elif command == "hear":
         subject, count = arguments
-        subscription = await client.subscribe(subject)
-        await client.flush()
+        subscription = await subscribed(client, subject)
         print("READY", flush=True)
         for _ in range(int(count)):
             show(await subscription.next_msg(timeout=60))
@@ -82,8 +90,7 @@ async def main(url, command, *arguments):
                 await message.ack_sync()
     elif command == "respond":
         mode, subject, count = arguments
-        subscription = await client.subscribe(subject)
-        await client.flush()
+        subscription = await subscribed(client, subject)
         print("READY", flush=True)
         for _ in range(int(count)):
             request = await subscription.next_msg(timeout=60)
