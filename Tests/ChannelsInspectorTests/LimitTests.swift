@@ -46,9 +46,8 @@ struct LimitTests {
     }
 
     @Test func silentConnectionsDoNotKeepVisitorsOut() async throws {
-        var limits = ServerLimits()
+        var limits = ServerLimits.patient
         limits.connections = 8
-        limits.silence = .seconds(3_600)
         try await withInspector(limits: limits) { served async throws in
             var silent: [Connection] = []
             for _ in 0..<12 { silent.append(try await Connection(to: served.port)) }
