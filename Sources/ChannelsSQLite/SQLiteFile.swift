@@ -102,20 +102,23 @@ final class SQLiteFile: Sendable {
     func version() throws -> Int {
         do {
             return try reader.unsafeRead { db in
-                try Int.fetchOne(db.cachedStatement(sql: "PRAGMA data_version")) ?? 0
+                try checkIsOpen()
+                return try Int.fetchOne(db.cachedStatement(sql: "PRAGMA data_version")) ?? 0
             }
-        } catch {
-            // Whoever polls may come just after it is closed.
-            throw state.withLock { $0.isClosed } ? BridgeError(.closed) : BridgeError(error, path: path)
-        }
+        } catch { throw BridgeError(error, path: path) }
     }
 
     func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         let known = state.withLock { $0.history }
         do {
-            let (result, mark) = try await reader.read { db in
-                guard try known.mark?.isKnown(to: db) ?? true else { throw WentBack() }
-                return (try body(db), try SQLiteMark(db))
+            let (result, mark) = try await use(reader) { db in
+                var read: (Result, SQLiteMark)?
+                try db.inTransaction(.deferred) {
+                    guard try known.mark?.isKnown(to: db) ?? true else { throw WentBack() }
+                    read = (try body(db), try SQLiteMark(db))
+                    return .commit
+                }
+                return read!  // it was read
             }
             note(mark, known.epoch)
             return result
@@ -123,6 +126,23 @@ final class SQLiteFile: Sendable {
             goBack(from: known.epoch)
             throw WentBack()
         } catch { throw BridgeError(error, path: path) }
+    }
+
+    /// Uses a connection on its queue, where it is closed, too.
+    private func use<Result: Sendable>(
+        _ connection: DatabaseQueue,
+        _ body: @escaping @Sendable (Database) throws -> Result
+    ) async throws -> Result {
+        try await connection.writeWithoutTransaction { db in
+            try self.checkIsOpen()
+            return try body(db)
+        }
+    }
+
+    /// Throws ``BridgeError/Code/closed`` before a connection is closed: GRDB (7.10) asks SQLite about a closed one, which
+    /// ends the process.
+    private func checkIsOpen() throws {
+        if state.withLock({ $0.isClosed }) { throw BridgeError(.closed) }
     }
 
     // MARK: History
@@ -296,7 +316,7 @@ final class SQLiteFile: Sendable {
         do {
             try check()
             let known = state.withLock { $0.history }
-            let (hasChanged, mark) = try await writer.writeWithoutTransaction { db in
+            let (hasChanged, mark) = try await use(writer) { db in
                 // A pool or a queue of GRDB sets NORMAL when it is opened. It may not be changed in a transaction.
                 // Not a cached statement: SQLite sets it where the statement is compiled.
                 try db.execute(sql: "PRAGMA synchronous = \(isSynchronized ? "FULL" : "NORMAL")")
@@ -330,7 +350,7 @@ final class SQLiteFile: Sendable {
     /// Moves the write-ahead log into the file, as far as it is not being read, and truncates it.
     func shortenLog() async throws {
         guard FileIdentity.size(location + "-wal") > Self.logLimit else { return }
-        try await writer.writeWithoutTransaction { self.shortenLog($0) }
+        try await use(writer) { self.shortenLog($0) }
     }
 
     private func shortenLog(_ db: Database) {

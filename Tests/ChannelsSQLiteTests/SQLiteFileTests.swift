@@ -123,6 +123,23 @@ struct SQLiteFileTests {
         return (try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages")! }, lost)
     }
 
+    // MARK: Closing
+
+    /// Whatever comes after that, and however late: the retention is looked after every half minute.
+    @Test func aFileThatWasClosedRefusesWhatComes() async throws {
+        let opened = try await SQLiteFile.open(SQLiteConfiguration(path: file.path)) { _ in }
+        #expect(await opened.close(last: nil) == nil)
+        func isRefused(_ body: () async throws -> Void) async {
+            await #expect { try await body() } throws: { ($0 as? BridgeError)?.code == .closed }
+        }
+        await isRefused { _ = try opened.version() }
+        await isRefused { try await opened.read { _ in } }
+        await isRefused { try await opened.write { _ in } }
+        await isRefused { try await opened.take { _ in } }
+        await isRefused { _ = try await SQLiteRetention.prune(opened, .init(), passed: []) }
+        #expect(await opened.close(last: { _ in })?.code == .closed)
+    }
+
     // MARK: Bad files
 
     private func failure(of path: String) async -> BridgeError? {
