@@ -316,7 +316,7 @@ final class SQLiteFile: Sendable {
         do {
             try check()
             let known = state.withLock { $0.history }
-            let (hasChanged, mark) = try await use(writer) { db in
+            let (hasChanged, mark, epoch) = try await use(writer) { db in
                 // A pool or a queue of GRDB sets NORMAL when it is opened. It may not be changed in a transaction.
                 // Not a cached statement: SQLite sets it where the statement is compiled.
                 try db.execute(sql: "PRAGMA synchronous = \(isSynchronized ? "FULL" : "NORMAL")")
@@ -324,6 +324,7 @@ final class SQLiteFile: Sendable {
                 if isProbe { self.shortenLog(db) }
                 let before = db.totalChangesCount
                 var mark: SQLiteMark?
+                var epoch = known.epoch
                 var hasChanged = false
                 try db.inTransaction(.immediate) {
                     if isProbe {
@@ -334,10 +335,11 @@ final class SQLiteFile: Sendable {
                     for write in batch { try write.change(db) }
                     hasChanged = db.totalChangesCount != before
                     if hasChanged { try SQLiteMark.change(db) }
-                    mark = try SQLiteMark(db)
+                    // Here, because the file may go back again as soon as the transaction ends.
+                    (mark, epoch) = (try SQLiteMark(db), self.epoch)
                     return .commit
                 }
-                return (hasChanged, mark)
+                return (hasChanged, mark, epoch)
             }
             if let mark { note(mark, epoch) }
             if hasChanged { onEvent(.committed) }
