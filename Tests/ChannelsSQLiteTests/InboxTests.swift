@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 /// Messages that are settled with what their listener has done.
+@Suite(.hangLimit)
 struct InboxTests {
     private struct Refusal: Error {}
 

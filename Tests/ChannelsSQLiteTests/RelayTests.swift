@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 /// Messages that go from a file to a broker.
+@Suite(.hangLimit)
 struct RelayTests {
     private let file = TemporaryFile()
 

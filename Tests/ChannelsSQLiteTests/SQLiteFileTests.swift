@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 /// What a file holds, for whom, and what is wrong with it.
+@Suite(.hangLimit)
 struct SQLiteFileTests {
     private let file = TemporaryFile()
 

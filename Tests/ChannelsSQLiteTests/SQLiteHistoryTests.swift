@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 /// A file that goes back, or that cannot be written, and clocks and paths that change.
+@Suite(.hangLimit)
 struct SQLiteHistoryTests {
     private let file = TemporaryFile()
 

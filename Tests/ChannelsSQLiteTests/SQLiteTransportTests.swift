@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 /// Durable messages: their order, and who holds them.
+@Suite(.hangLimit)
 struct SQLiteTransportTests {
     private let file = TemporaryFile()
 

@@ -86,20 +86,20 @@ func onSchedules(
 
 /// Runs a scenario once, to its end. Returns what went wrong.
 ///
-/// - Parameter patience: How many seconds other threads may keep it waiting, which seldom do and soon end.
+/// - Parameter patience: How many milliseconds other threads may keep it waiting, which seldom do and soon end.
 func problem(
     of scenario: @escaping @Sendable (Schedule) async -> Void,
     seed: Int,
-    patience: TimeInterval = 30
+    patience: Int = 30_000
 ) -> String? {
     let executor = SeededExecutor(seed: seed)
     let schedule = Schedule(seed: seed, executor)
     guard executor.run(patience: patience, { await scenario(schedule) }) else {
         return "nothing is left to run, but the scenario has not ended: a wake-up was lost"
     }
-    let limit = Date(timeIntervalSinceNow: patience)
+    let limit = ContinuousClock.now + .milliseconds(patience)
     // Another thread may hold one for a moment, too.
-    while schedule.living.value != 0, Date() < limit { sched_yield() }
+    while schedule.living.value != 0, .now < limit { sched_yield() }
     if schedule.living.value != 0 {
         return "\(schedule.living.value) objects leaked\(schedule.problem.map { "; \($0)" } ?? "")"
     }

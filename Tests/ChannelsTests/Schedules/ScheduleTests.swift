@@ -1,3 +1,4 @@
+import Channels
 import ChannelsTesting
 import Foundation
 import Testing
@@ -23,7 +24,7 @@ struct ScheduleTests {
     @Test func aWakeUpThatIsLostIsSeen() async {
         let problems = Recorder<String?>()
         await onThreads(1) { _ in
-            problems.record(problem(of: { _ in await Self.closed.wait() }, seed: 1, patience: 0.01))
+            problems.record(problem(of: { _ in await Self.closed.wait() }, seed: 1, patience: 10))
         }
         #expect(problems.all.first??.contains("a wake-up was lost") == true)
     }
@@ -32,10 +33,10 @@ struct ScheduleTests {
         let problems = Recorder<String?>()
         let resumed = Recorder<Bool>()
         await onThreads(1) { _ in
-            let thread = pthread_self()
+            let thread = CurrentThread.number
             let scenario: @Sendable (Schedule) async -> Void = { schedule in
                 await withUnsafeContinuation { continuation in Thread.detachNewThread { continuation.resume() } }
-                resumed.record(pthread_equal(pthread_self(), thread) != 0)
+                resumed.record(CurrentThread.number == thread)
             }
             problems.record(problem(of: scenario, seed: 1))
         }
@@ -62,7 +63,7 @@ struct ScheduleTests {
         let kept = Slot<Witness>()
         let problems = Recorder<String?>()
         await onThreads(1) { _ in
-            problems.record(problem(of: { kept.value = Witness($0.living) }, seed: 1, patience: 0.01))
+            problems.record(problem(of: { kept.value = Witness($0.living) }, seed: 1, patience: 10))
         }
         #expect(problems.all.first??.contains("leaked") == true)
     }

@@ -16,15 +16,16 @@ import Testing
 /// A scenario gives way with ``turn()``: `Task.yield()` on an actor goes past the hook, to the thread pool
 /// (Swift 6.3).
 ///
-/// Unchecked: `condition` guards `steps`; the one thread that runs the scenario uses the rest.
+/// Unchecked: `steps` has a lock; the one thread that runs the scenario uses the rest.
 final class SeededExecutor: TaskExecutor, @unchecked Sendable {
     private enum Step {
         case job(UnownedJob)
         case turn(UnsafeContinuation<Void, Never>)
     }
 
-    private let condition = NSCondition()
-    private var steps: [Step] = []
+    private let steps = Locked<[Step]>([])
+    /// Signalled for each step.
+    private let added = DispatchSemaphore(value: 0)
     private var random: SeededGenerator
 
     init(seed: Int) { random = SeededGenerator(seed: seed) }
@@ -35,17 +36,15 @@ final class SeededExecutor: TaskExecutor, @unchecked Sendable {
     func turn() async { await withUnsafeContinuation { add(.turn($0)) } }
 
     private func add(_ step: Step) {
-        condition.withLock {
-            steps.append(step)
-            condition.signal()
-        }
+        steps.withLock { $0.append(step) }
+        added.signal()
     }
 
     /// Runs a task, and whatever it starts, until nothing is left to run.
     ///
-    /// - Parameter patience: How many seconds to wait for another thread, while the task has not ended.
+    /// - Parameter patience: How many milliseconds to wait for another thread, while the task has not ended.
     /// - Returns: Whether the task has ended.
-    func run(patience: TimeInterval, _ body: @escaping @Sendable () async -> Void) -> Bool {
+    func run(patience: Int, _ body: @escaping @Sendable () async -> Void) -> Bool {
         precondition(SeededExecutor.current == nil, "one scenario at a time on a thread")
         SeededExecutor.current = self
         defer { SeededExecutor.current = nil }
@@ -54,7 +53,7 @@ final class SeededExecutor: TaskExecutor, @unchecked Sendable {
             await body()
             hasEnded.add()
         }
-        while let step = next(until: hasEnded.value == 0 ? Date(timeIntervalSinceNow: patience) : nil) {
+        while let step = next(within: hasEnded.value == 0 ? patience : 0) {
             switch step {
             case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
             case .turn(let continuation): continuation.resume()
@@ -63,10 +62,10 @@ final class SeededExecutor: TaskExecutor, @unchecked Sendable {
         return hasEnded.value > 0
     }
 
-    /// Takes out any of the steps. Waits for one until a limit, if there is one.
-    private func next(until limit: Date?) -> Step? {
-        condition.withLock {
-            while steps.isEmpty { guard let limit, condition.wait(until: limit) else { return nil } }
+    /// Takes out any of the steps. Waits for one, so many milliseconds.
+    private func next(within patience: Int) -> Step? {
+        guard added.wait(timeout: .now() + .milliseconds(patience)) == .success else { return nil }
+        return steps.withLock { steps in
             // The last takes the place of the one taken out: any may be next anyway.
             steps.swapAt(Int.random(in: 0..<steps.count, using: &random), steps.count - 1)
             return steps.removeLast()
