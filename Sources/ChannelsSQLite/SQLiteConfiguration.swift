@@ -17,7 +17,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         case normal
     }
 
-    /// The limits up to which settled messages are kept for replay.
+    /// The limits up to which settled messages are kept for replay. A message that a durable name has not settled is
+    /// kept beyond them, with all later ones.
     public struct Retention: Hashable, Sendable {
         /// How long a durable message is kept, by the wall clock.
         public var ageLimit: Duration
@@ -25,21 +26,16 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         public var messageLimit: Int
         /// The total size in bytes of the durable messages kept, with their headers.
         public var byteLimit: Int
-        /// Whether a message that a durable name has not settled is kept beyond the limits, with all later
-        /// ones. Otherwise it is lost for that name, and `BridgeError/Code/messagesLost` has the number.
-        public var keepsUnsettled: Bool
 
         /// Creates a retention.
         public init(
             ageLimit: Duration = .seconds(7 * 86_400),
             messageLimit: Int = 1_000_000,
-            byteLimit: Int = 1 << 30,
-            keepsUnsettled: Bool = true
+            byteLimit: Int = 1 << 30
         ) {
             self.ageLimit = ageLimit
             self.messageLimit = messageLimit
             self.byteLimit = byteLimit
-            self.keepsUnsettled = keepsUnsettled
         }
     }
 

@@ -17,34 +17,55 @@ internal import Foundation
 /// - Durable messages are delivered at least once, in the order in which they were stored. Processes with the
 ///   same durable name share them; order then holds within each process. A new durable name starts with the
 ///   oldest stored message.
-/// - However a process ends, its unsettled messages go to another one with the same durable name: within 0.1
-///   s to a running one, and before anything newer to one that starts. A stopped (`SIGSTOP`) process keeps
+/// - However a process ends, its unsettled messages go to another one with the same durable name: to a running
+///   one at once (within a second where the system does not tell of it, as on Apple's), and before anything newer
+///   to one that starts. A stopped (`SIGSTOP`) process keeps
 ///   its messages. A kernel lock on a small file beside the database decides, not a clock.
 /// - A durable message is acknowledged when it is on disk (``SQLiteConfiguration/Synchronous``).
 /// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full,
 ///   the transport is disconnected. That is noticed within two seconds of the first write, and each reason is
 ///   reported at most once a minute. Publishing fails meanwhile; a bridge publishes the messages again, in
 ///   order, once a commit succeeds.
-/// - If the file is replaced by an older copy, `BridgeError/Code/messagesLost` is reported, and every
-///   subscription starts again with the messages of the copy.
+/// - If an older copy of the file is restored, or another file is put in its place,
+///   `BridgeError/Code/messagesLost` is reported, and every subscription starts again with what is there.
 /// - Messages that are not durable are delivered at most once, to those subscribed at the time.
-/// - Messages published at the same time share a commit.
-/// - Subscribers of the same connection are woken at once. Subscribers in other processes poll every 5 ms
-///   while messages arrive, and less often the longer none do: every 50 ms after a second, every 100 ms after
-///   two.
-/// - Requests are not carried: `BridgeError/Code/unsupported`.
+/// - Messages published at the same time share a commit. Only those that are durable are synchronised with the
+///   disk.
+/// - Subscribers in other processes are woken by the system when something is written (inotify on Linux, a
+///   kqueue on Apple's systems), and look once a second besides. Where the system has no watch to give, they
+///   look every 5 to 100 ms.
+/// - Requests and groups of messages that are not durable are not carried: `BridgeError/Code/unsupported`.
+///   Processes share the messages of a durable name.
 ///
 /// The file may be your own database, with ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)`` as
 /// outbox. It must be on a local disk: SQLite's write-ahead log does not work over a network.
 public final class SQLiteTransport: Transport {
     private enum Phase {
         case new, connecting
-        case connected(SQLiteSession, HandlerQueue<TransportEvent>)
+        case connected(Connection)
         case closed
     }
 
-    /// With this many queued writes, publishing waits for its own.
-    private static let mostWaiting = 4_096
+    /// What is there from `connect` to `close`.
+    private final class Connection: Sendable {
+        let mailbox: SQLiteMailbox
+        let events: HandlerQueue<TransportEvent>
+        /// Close the queues of the subscriptions.
+        let ends = Locked<[@Sendable () async -> Void]>([])
+
+        init(_ mailbox: SQLiteMailbox, _ events: HandlerQueue<TransportEvent>) {
+            (self.mailbox, self.events) = (mailbox, events)
+        }
+
+        /// A transport that nobody has closed ends with its last reference.
+        deinit { mailbox.send { $0.close { _ in } } }
+
+        func queue<Item: Sendable>(_ handler: @escaping @Sendable (Item) -> Void) -> HandlerQueue<Item> {
+            let queue = HandlerQueue(handler)
+            ends.withLock { $0.append { await queue.close() } }
+            return queue
+        }
+    }
 
     private let configuration: SQLiteConfiguration
     private let phase = Locked(Phase.new)
@@ -61,8 +82,8 @@ public final class SQLiteTransport: Transport {
     /// Creates a transport over a file, with default settings.
     public convenience init(path: String) { self.init(SQLiteConfiguration(path: path)) }
 
-    /// All capabilities except requests.
-    public var capabilities: TransportCapabilities { .all.subtracting(.requests) }
+    /// All capabilities except requests, and groups of messages that are not durable.
+    public var capabilities: TransportCapabilities { [.durable, .lastValues, .replay] }
 
     // MARK: Lifecycle
 
@@ -80,8 +101,20 @@ public final class SQLiteTransport: Transport {
         }
         let events = HandlerQueue(onEvent)
         do {
-            let session = try await SQLiteSession(configuration, events)
-            phase.withLock { $0 = .connected(session, events) }
+            let mailbox = try SQLiteMailbox()
+            let opened = FirstResult<Void>()
+            let tell: @Sendable (TransportEvent) -> Void = { event in
+                events.enqueue(event)
+                events.deliver()
+            }
+            SQLiteThread.start(configuration, mailbox, onEvent: tell) { error in
+                opened.finish(error.map { .failure($0) } ?? .success(()))
+            }
+            do { try await opened.valueUnlessCancelled() } catch {
+                mailbox.send { $0.close { _ in } }
+                throw error
+            }
+            phase.withLock { $0 = .connected(Connection(mailbox, events)) }
         } catch {
             phase.withLock { $0 = .closed }
             throw error
@@ -98,22 +131,32 @@ public final class SQLiteTransport: Transport {
             defer { phase = .closed }
             return phase
         }
-        guard case .connected(let session, let events) = former else { return }
-        let error = await session.close(timeout: timeout)
-        await events.close()
-        if let error {
-            throw BridgeError(
-                .closingTimedOut,
-                detail: "\(configuration.path): messages were not stored within \(timeout)",
-                underlyingError: error
-            )
-        }
+        guard case .connected(let connection) = former else { return }
+        for end in connection.ends.withLock({ $0 }) { await end() }
+        let closed = FirstResult<BridgeError?>()
+        let isSent = connection.mailbox.send { $0.close { closed.finish(.success($0)) } }
+        if !isSent { closed.finish(.success(nil)) }
+        let late = BridgeError(.timedOut, detail: "\(configuration.path): the file was locked or slow, for \(timeout)")
+        // In a task of its own: this one may be cancelled.
+        let result = await Task { try await closed.value(timeout: timeout, clock: ContinuousClock(), else: late) }.result
+        await connection.events.close()
+        let error: BridgeError?
+        do { error = try result.get() } catch { throw closingTimedOut(timeout, error) }
+        if let error { throw closingTimedOut(timeout, error) }
     }
 
-    func session(_ subject: String? = nil) throws -> SQLiteSession {
+    private func closingTimedOut(_ timeout: Duration, _ error: any Error) -> BridgeError {
+        BridgeError(
+            .closingTimedOut,
+            detail: "\(configuration.path): messages were not stored within \(timeout)",
+            underlyingError: BridgeError(error, path: configuration.path)
+        )
+    }
+
+    private func connection(_ subject: String?) throws -> Connection {
         try phase.withLock { phase in
             switch phase {
-            case .connected(let session, _): return session
+            case .connected(let connection): return connection
             case .new, .connecting:
                 throw BridgeError(
                     .notConnected,
@@ -125,6 +168,8 @@ public final class SQLiteTransport: Transport {
             }
         }
     }
+
+    func mailbox(_ subject: String? = nil) throws -> SQLiteMailbox { try connection(subject).mailbox }
 
     private func check(_ message: TransportMessage) throws {
         guard message.body.count <= configuration.bodyLimit else {
@@ -138,14 +183,11 @@ public final class SQLiteTransport: Transport {
     /// Publishes a message; a durable one is committed when this returns.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         try check(message)
-        let session = try session(message.subject)
-        guard !durable, session.file.waitingCount < Self.mostWaiting else {
-            _ = try await session.file.write { try SQLiteSchema.insert(message, durable: durable, $0) }
-            return
+        let stored = FirstResult<Void>()
+        let hasToWait = try store(message, durable ? .message : .plain) { error, _ in
+            stored.finish(error.map { .failure($0) } ?? .success(()))
         }
-        session.file.write({ _ = try SQLiteSchema.insert(message, durable: false, $0) }) { error in
-            if let error { session.lose(error) }
-        }
+        if durable || hasToWait { try await stored.valueUnlessCancelled() }
     }
 
     /// Publishes a durable message, and reports when it is committed.
@@ -155,21 +197,44 @@ public final class SQLiteTransport: Transport {
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
         try check(message)
-        let isNew = Locked(false)
-        try session(message.subject).file.write { db in
-            let isInserted = try SQLiteSchema.insert(message, durable: true, db)
-            isNew.withLock { $0 = isInserted }
-        } _: { error in
-            let isDuplicate = error == nil && !isRepeated && !isNew.withLock { $0 }
-            onResult(
-                isDuplicate
-                    ? BridgeError(
-                        .duplicateIdentifier,
-                        subject: message.subject,
-                        detail: message.headers[TransportHeaders.id]
-                    ) : error
+        let stored = FirstResult<Void>()
+        let hasToWait = try store(message, .message) { error, isNew in
+            let isDuplicate = error == nil && !isRepeated && !isNew
+            let id = message.headers[TransportHeaders.id]
+            onResult(isDuplicate ? BridgeError(.duplicateIdentifier, subject: message.subject, detail: id) : error)
+            stored.finish(.success(()))
+        }
+        // What is on its way has a limit in memory.
+        if hasToWait { try? await stored.valueUnlessCancelled() }
+    }
+
+    /// Has a message stored.
+    ///
+    /// - Parameter end: Called on the thread of the connection, with whether the message was new.
+    /// - Returns: Whether there is so much in the buffer that its end has to be waited for.
+    private func store(
+        _ message: TransportMessage,
+        _ kind: CommitQueue.Change.Kind,
+        _ end: @escaping @Sendable (BridgeError?, _ isNew: Bool) -> Void
+    ) throws -> Bool {
+        let mailbox = try mailbox(message.subject)
+        let bytes = message.byteCount
+        let hasToWait = mailbox.reserve(bytes)
+        let isSent = mailbox.send { connection in
+            var isNew = false
+            let time = connection.environment.wallClock
+            connection.add(
+                CommitQueue.Change(kind: kind) { db, _ in
+                    isNew = try SQLiteSchema.insert(message, durable: kind == .message, at: time(), db)
+                } end: { [unowned connection] error in
+                    mailbox.release(bytes)
+                    if let error, kind == .plain { connection.lose(error) }
+                    end(error, isNew)
+                }
             )
         }
+        guard isSent else { throw BridgeError(.closed, subject: message.subject) }
+        return hasToWait
     }
 
     /// Subscribes to a pattern.
@@ -177,32 +242,54 @@ public final class SQLiteTransport: Transport {
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {
-        let session = try session(subscription.pattern.text)
-        let queue = HandlerQueue(onMessage)
-        if let name = subscription.durableName {
-            try await session.subscribe(
-                SQLiteDurableName(subscription, name, atMost: configuration.unsettledLimit, queue)
-            )
-        } else {
-            try await session.subscribe(subscription.pattern, group: subscription.group, queue)
+        guard let name = subscription.durableName else {
+            guard subscription.group == nil else {
+                let detail = "over a file, processes share the messages of a durable name only: make the route durable"
+                throw BridgeError(.unsupported, subject: subscription.pattern.text, detail: detail)
+            }
+            return try await subscribe(to: subscription.pattern, from: .new, onMessage)
         }
+        let connection = try connection(subscription.pattern.text)
+        let durable = SQLiteDurableName(
+            name: ExactText(name),
+            subscription: subscription,
+            queue: connection.queue(onMessage),
+            limit: min(subscription.unsettledLimit, configuration.unsettledLimit)
+        )
+        try await connection.mailbox.ask { $0.subscribe(durable, $1) }
+    }
+
+    /// Subscribes to messages whether or not they are durable.
+    ///
+    /// - Parameter start: For the first subscription of the connection.
+    func subscribe(
+        to pattern: ChannelPattern,
+        from start: ReplayStart,
+        _ onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws {
+        let connection = try connection(pattern.text)
+        let queue = connection.queue(onMessage)
+        try await connection.mailbox.ask { $0.subscribe(to: pattern, from: start, queue, $1) }
     }
 
     /// Ends the subscriptions that are not durable, and returns when their handlers have received every
     /// message delivered so far.
-    public func drainSubscriptions(timeout: Duration) async { await (try? session())?.drain(timeout: timeout) }
+    public func drainSubscriptions(timeout: Duration) async {
+        let queues: [HandlerQueue<InboundMessage>]? = try? await mailbox().ask { $1(.success($0.drain())) }
+        for queue in queues ?? [] { await queue.finish() }
+    }
 
     // MARK: Requests
 
     /// Not supported.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
-        _ = try session(message.subject)
+        _ = try mailbox(message.subject)
         throw BridgeError(.unsupported, subject: message.subject, detail: "a file carries no requests")
     }
 
     /// Not supported.
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
-        _ = try session(subject)
+        _ = try mailbox(subject)
         throw BridgeError(.unsupported, subject: subject, detail: "a file carries no requests")
     }
 
@@ -211,18 +298,20 @@ public final class SQLiteTransport: Transport {
     /// Stores a last value.
     public func store(_ message: TransportMessage) async throws -> UInt64 {
         try check(message)
-        return try await session(message.subject).store(message, ifNone: false)!  // only `ifNone` returns nil
+        return try await mailbox(message.subject).ask { $0.store(message, ifNone: false, $1) }!  // only `ifNone` has nil
     }
 
     /// Stores a last value, if there is none.
     public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
         try check(message)
-        return try await session(message.subject).store(message, ifNone: true)
+        return try await mailbox(message.subject).ask { $0.store(message, ifNone: true, $1) }
     }
 
     /// Watches the last value of a subject.
     public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
-        try await session(subject).watch(subject, HandlerQueue(onValue))
+        let connection = try connection(subject)
+        let queue = connection.queue(onValue)
+        try await connection.mailbox.ask { $0.watch(subject, queue, $1) }
     }
 }
 #endif

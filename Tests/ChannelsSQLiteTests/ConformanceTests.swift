@@ -16,8 +16,9 @@ struct ConformanceTests {
         }
         let outcome = await suite.run(check)
         #expect(outcome.isAcceptable, "\(outcome)")
-        // Requests are not carried, and a file has no connection that breaks.
-        #expect(outcome.skipped == nil || check.needs.contains(.requests) || check.interrupts, "\(outcome)")
+        // Requests and groups are not carried, and a file has no connection that breaks.
+        let isCarried = check.needs.isDisjoint(with: [.requests, .groups])
+        #expect(outcome.skipped == nil || !isCarried || check.interrupts, "\(outcome)")
     }
 }
 #endif

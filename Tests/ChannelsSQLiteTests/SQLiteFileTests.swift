@@ -69,10 +69,7 @@ struct SQLiteFileTests {
         try await transport.close(timeout: .patience)
         let retention = SQLiteConfiguration.Retention(messageLimit: 2)
         let kept = try await pruned(retention, database)
-        #expect(kept == (10, 0))
-        let lossy = SQLiteConfiguration.Retention(messageLimit: 2, keepsUnsettled: false)
-        let lost = try await pruned(lossy, database)
-        #expect(lost == (2, 8))
+        #expect(kept == 10)
     }
 
     @Test func retentionLimitsNumberAgeAndBytes() async throws {
@@ -81,12 +78,12 @@ struct SQLiteFileTests {
         let body = String(repeating: "x", count: 10_000)
         for _ in 0..<10 { try await transport.publish(message(body), durable: true) }
         try await transport.close(timeout: .patience)
-        #expect(try await pruned(.init(messageLimit: 10, byteLimit: 1 << 20), database) == (10, 0))
-        #expect(try await pruned(.init(messageLimit: 8), database) == (8, 0))
-        #expect(try await pruned(.init(byteLimit: 50_000), database) == (5, 0))
+        #expect(try await pruned(.init(messageLimit: 10, byteLimit: 1 << 20), database) == 10)
+        #expect(try await pruned(.init(messageLimit: 8), database) == 8)
+        #expect(try await pruned(.init(byteLimit: 50_000), database) == 5)
         let old = "UPDATE channels_messages SET time = time - 100 WHERE number <= 7"
         try await database.write { try $0.execute(sql: old) }
-        #expect(try await pruned(.init(ageLimit: .seconds(50)), database) == (3, 0))
+        #expect(try await pruned(.init(ageLimit: .seconds(50)), database) == 3)
     }
 
     /// Nothing that it is to hear is stored, so it needs nothing of it.
@@ -96,49 +93,43 @@ struct SQLiteFileTests {
         try await transport.subscribe(to: "bank.>", durableName: "books") { _ in }
         for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
         try await transport.close(timeout: .patience)
-        #expect(try await pruned(.init(messageLimit: 2), database) == (2, 0))
+        #expect(try await pruned(.init(messageLimit: 2), database) == 2)
     }
 
-    /// Of what is removed behind a message that a name has not settled, only its own are lost.
-    @Test func lossesAreCountedForNamesThatWouldHaveHeardThem() async throws {
-        let database = try DatabasePool(path: file.path)
-        let transport = try await file.connected()
-        try await transport.subscribe(to: "bank.>", durableName: "books") { _ in }
-        try await transport.close(timeout: .patience)
-        let later = try await file.connected()
-        for number in 0..<10 {
-            try await later.publish(message("\(number)", to: number == 3 ? "bank.paid" : "shop.sold"), durable: true)
+    /// What is left once messages beyond the limits were removed.
+    private func pruned(_ retention: SQLiteConfiguration.Retention, _ database: DatabasePool) async throws -> Int {
+        let limits = SQLiteConfiguration(path: file.path, retention: retention)
+        let session = try SQLiteSession(limits, SQLiteEnvironment())
+        defer { session.end() }
+        var now = ContinuousClock.now
+        var plan = SQLiteRetention(limits, now)
+        loop: while true {
+            now = plan.due
+            switch plan.next(now) {
+            case .search(let search): plan.searched(try session.read { try search.step($0, [:], Timestamp.now.secondsSince1970) }, now)
+            case .remove(let removal):
+                let isDone = try session.write(isSynchronized: false) {
+                    try removal.step($0, [:], Timestamp.now.secondsSince1970)
+                }
+                plan.removed(isDone: isDone, now)
+            case .shortenLog, nil: break loop
+            }
         }
-        try await later.close(timeout: .patience)
-        let lossy = SQLiteConfiguration.Retention(messageLimit: 2, keepsUnsettled: false)
-        #expect(try await pruned(lossy, database) == (2, 1))
-    }
-
-    private func pruned(
-        _ retention: SQLiteConfiguration.Retention,
-        _ database: DatabasePool
-    ) async throws -> (left: Int, lost: Int) {
-        let opened = try await SQLiteFile.open(SQLiteConfiguration(path: file.path)) { _ in }
-        let lost = try await SQLiteRetention.prune(opened, retention, passed: [])
-        #expect(await opened.close { _ in } == nil)
-        return (try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages")! }, lost)
+        return try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages")! }
     }
 
     // MARK: Closing
 
-    /// Whatever comes after that, and however late: the retention is looked after every half minute.
-    @Test func aFileThatWasClosedRefusesWhatComes() async throws {
-        let opened = try await SQLiteFile.open(SQLiteConfiguration(path: file.path)) { _ in }
-        #expect(await opened.close(last: nil) == nil)
+    @Test func aTransportThatWasClosedRefusesWhatComes() async throws {
+        let transport = try await file.connected()
+        let mailbox = try transport.mailbox()
+        try await transport.close(timeout: .patience)
         func isRefused(_ body: () async throws -> Void) async {
             await #expect { try await body() } throws: { ($0 as? BridgeError)?.code == .closed }
         }
-        await isRefused { _ = try opened.version() }
-        await isRefused { try await opened.read { _ in } }
-        await isRefused { try await opened.write { _ in } }
-        await isRefused { try await opened.take { _ in } }
-        await isRefused { _ = try await SQLiteRetention.prune(opened, .init(), passed: []) }
-        #expect(await opened.close(last: { _ in })?.code == .closed)
+        await isRefused { try await transport.publish(message("late"), durable: true) }
+        await isRefused { _ = try await transport.totals() }
+        await isRefused { try await mailbox.perform(.task) { _, _ in } }
     }
 
     // MARK: Bad files

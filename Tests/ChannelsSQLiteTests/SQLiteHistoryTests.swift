@@ -115,26 +115,25 @@ struct SQLiteHistoryTests {
         try await reader.close(timeout: .patience)
     }
 
-    /// In a copy, the number of a name may be given to another one.
-    @Test func numberOfAnotherNameTakesNothing() async throws {
+    /// In a file that was repaired by hand, the number of a name may be given to another one.
+    @Test func numberOfAnotherNameClaimsNothing() async throws {
         let transport = try await file.connected()
         for name in ["kitchen", "office"] {
             _ = try await hear(name, on: transport)
             try await transport.publish(message(name), durable: true)
         }
-        let database = try file.foreignDatabase()
-        let parts = try await database.write { db in
-            let request = SQLiteTaking.Request(
-                id: 1,
+        let claiming = try await file.foreignDatabase().write { db in
+            let office = SQLiteDurableName(
                 name: ExactText("office"),
-                pattern: "shop.>",
-                most: 10,
-                bytes: 1_000,
-                passed: 0
+                subscription: TransportSubscription(to: "shop.>", durableName: "office"),
+                queue: HandlerQueue { _ in },
+                limit: 10
             )
-            return try SQLiteTaking(requests: [request], holder: "me").take(db).parts
+            var claiming = SQLiteClaiming([SQLiteCursor(name: office, id: 1, position: 0)], token: "me")
+            try claiming.claim(db)
+            return (claiming.missing, claiming.claims.count)
         }
-        #expect(parts.map(\.isMissing) == [true] && parts[0].taken.isEmpty)
+        #expect(claiming == ([0], 0))
         try await transport.close(timeout: .patience)
     }
 
@@ -184,8 +183,9 @@ struct SQLiteHistoryTests {
         await values.wait { $0.last.map { String(decoding: $0.message.body, as: UTF8.self) } == "old" }
         // A bridge takes only what is newer by its revision.
         let highest = values.all.dropLast().map(\.revision).max()!
-        #expect(values.all.last!.revision > highest)
-        #expect(try await reader.store(message("next", to: "shop.open")) > values.all.last!.revision)
+        let old = values.all.last!.revision
+        #expect(old > highest)
+        #expect(try await reader.store(message("next", to: "shop.open")) > old)
         try await reader.close(timeout: .patience)
     }
 
@@ -322,7 +322,7 @@ struct SQLiteHistoryTests {
 
     /// A reader keeps the log from being used again, until it ends.
     @Test func logIsMadeSmallAfterALongReader() async throws {
-        let opened = try await SQLiteFile.open(SQLiteConfiguration(path: file.path)) { _ in }
+        let session = try SQLiteSession(SQLiteConfiguration(path: file.path), SQLiteEnvironment())
         let reader = try file.foreignDatabase()
         try await reader.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN")
@@ -330,40 +330,47 @@ struct SQLiteHistoryTests {
         }
         let body = String(repeating: "x", count: 1 << 20)
         for _ in 0..<20 {
-            try await opened.write { _ = try SQLiteSchema.insert(message(body), durable: true, $0) }
+            try session.write(isSynchronized: false) { _ = try SQLiteSchema.insert(message(body), durable: true, $0) }
         }
         func size() throws -> Int {
             try FileManager.default.attributesOfItem(atPath: file.path + "-wal")[.size] as? Int ?? 0
         }
-        try await opened.shortenLog()
-        #expect(try size() > SQLiteFile.logLimit)
+        session.shortenLog()
+        #expect(try size() > SQLiteSession.logLimit)
         // One that reads what is newest is not waited for either.
         try await reader.writeWithoutTransaction { db in
             try db.execute(sql: "COMMIT; BEGIN")
             _ = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM channels_messages")
         }
-        try await opened.shortenLog()
+        session.shortenLog()
         try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
-        try await opened.shortenLog()
+        session.shortenLog()
         #expect(try size() == 0)
-        #expect(await opened.close { _ in } == nil)
+        session.end()
     }
 
     // MARK: Durability
 
     /// Nothing but a system call shows whether the disk has it.
-    @Test func settingIsInForceForWhatIsStored() async throws {
-        let seen = Locked<[Int]>([])
-        let opened = try await SQLiteFile.open(SQLiteConfiguration(path: file.path)) { _ in }
-        let note = { @Sendable (db: Database) throws in
-            let level = try Int.fetchOne(db, sql: "PRAGMA synchronous") ?? 0
-            seen.withLock { $0.append(level) }
+    @Test func settingIsInForceForWhatIsStored() throws {
+        let session = try SQLiteSession(SQLiteConfiguration(path: file.path), SQLiteEnvironment())
+        let seen = try [true, false, true].map { isSynchronized in
+            try session.write(isSynchronized: isSynchronized) { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
         }
-        try await opened.write(note)
-        try await opened.take(note)
-        try await opened.write(note)
-        #expect(seen.withLock { $0 } == [2, 1, 2])
-        #expect(await opened.close { _ in } == nil)
+        #expect(seen == [2, 1, 2])
+        session.end()
+    }
+
+    /// Which of them waits for the disk: those that are durable, and what somebody waits for.
+    @Test func onlyDurableMessagesAreSynchronised() {
+        typealias Change = CommitQueue.Change
+        for (kind, isSynchronized) in [
+            (Change.Kind.message, true), (.task, true), (.plain, false), (.settling, false), (.upkeep, false),
+        ] {
+            var commits = CommitQueue(busyTimeout: .seconds(1))
+            _ = commits.add(Change(kind: kind) { _, _ in } end: { _ in })
+            #expect(commits.next(.now)?.isSynchronized == isSynchronized)
+        }
     }
 }
 

@@ -8,13 +8,17 @@ enum SQLiteSchema {
     /// Raised with each change of the tables, which is then made to older files.
     static let version = 1
 
+    /// Whether the tables are there.
+    static func isThere(_ db: Database) throws -> Bool {
+        try String.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name = 'channels_schema'") != nil
+    }
+
     /// Creates the tables, if they are not there.
     ///
     /// - Throws: ``BridgeError/Code/settingsDiffer`` for tables of a later version; ``BridgeError/Code/notConnected``
     ///   if there are none and none are to be created.
     static func prepare(_ db: Database, creates: Bool = true) throws {
-        guard try String.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name = 'channels_schema'") != nil
-        else {
+        guard try isThere(db) else {
             guard creates else {
                 throw BridgeError(.notConnected, detail: "no channels have gone through this file")
             }
@@ -79,25 +83,11 @@ enum SQLiteSchema {
                 CREATE TRIGGER channels_member_removed AFTER DELETE ON channels_members BEGIN
                     UPDATE channels_unsettled SET holder = NULL WHERE holder = OLD.token;
                     DELETE FROM channels_subscribers WHERE member = OLD.token;
-                    DELETE FROM channels_groups WHERE member = OLD.token;
                 END;
                 CREATE TABLE channels_subscribers (
                     consumer INTEGER NOT NULL,
                     member TEXT NOT NULL,
                     PRIMARY KEY (consumer, member)
-                ) WITHOUT ROWID;
-                -- Who shares the messages that are not durable.
-                CREATE TABLE channels_groups (
-                    name TEXT NOT NULL,
-                    member TEXT NOT NULL,
-                    pattern TEXT NOT NULL,
-                    PRIMARY KEY (name, member, pattern)
-                ) WITHOUT ROWID;
-                -- Of the messages that are not durable, those that a member of a group has taken.
-                CREATE TABLE channels_claims (
-                    group_name TEXT NOT NULL,
-                    number INTEGER NOT NULL,
-                    PRIMARY KEY (group_name, number)
                 ) WITHOUT ROWID;
                 CREATE TABLE channels_values (
                     subject TEXT PRIMARY KEY NOT NULL,
@@ -110,7 +100,12 @@ enum SQLiteSchema {
     }
 
     /// Inserts a message. Returns false if there is one with its identifier.
-    static func insert(_ message: TransportMessage, durable: Bool, _ db: Database) throws -> Bool {
+    static func insert(
+        _ message: TransportMessage,
+        durable: Bool,
+        at time: Double = Timestamp.now.secondsSince1970,
+        _ db: Database
+    ) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO channels_messages (subject, headers, body, identifier, durable, time)
@@ -119,8 +114,7 @@ enum SQLiteSchema {
         )
         let identifier = durable ? message.headers[TransportHeaders.id] : nil
         try statement.execute(arguments: [
-            message.subject, message.headers.text, Data(message.body), identifier, durable,
-            Timestamp.now.secondsSince1970,
+            message.subject, message.headers.text, Data(message.body), identifier, durable, time,
         ])
         return db.changesCount > 0
     }
@@ -192,11 +186,15 @@ extension TransportHeaders {
     /// A line for each. Neither names nor values have control characters, and names no colon.
     var text: String { map { "\($0.name):\($0.value)\n" }.joined() }
 
+    /// By bytes: a combining mark after a line break, or a colon, would be one character with it.
     init(text: String) {
         self.init()
-        for line in text.split(separator: "\n") {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            append(valid: String(line[line.index(after: colon)...]), for: String(line[..<colon]))
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+            append(
+                valid: String(decoding: line[line.index(after: colon)...], as: UTF8.self),
+                for: String(decoding: line[..<colon], as: UTF8.self)
+            )
         }
     }
 }

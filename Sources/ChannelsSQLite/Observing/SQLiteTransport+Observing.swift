@@ -17,7 +17,7 @@ extension SQLiteTransport {
     ///
     /// - Complexity: O(*n*) in the number of messages.
     package func totals() async throws -> Totals {
-        try await session().file.observe { db in
+        try await observe { db, _ in
             let totals = try Row.fetchOne(
                 db,
                 sql: """
@@ -33,10 +33,34 @@ extension SQLiteTransport {
         }
     }
 
+    /// Reads on a connection of its own, so that a long read holds up nobody, with where the file is.
+    private func observe<Result: Sendable>(
+        _ body: @escaping @Sendable (Database, _ path: String) throws -> Result
+    ) async throws -> Result {
+        let (location, path): (String, String) = try await mailbox().ask { connection, finish in
+            guard let session = connection.session else {
+                return finish(.failure(BridgeError(.notConnected, detail: connection.configuration.path)))
+            }
+            do {
+                try session.check()
+                finish(.success((session.location, session.path)))
+            } catch { finish(.failure(error)) }
+        }
+        do {
+            var settings = Configuration()
+            settings.label = "swift-channels status"
+            settings.readonly = true
+            settings.busyMode = .timeout(1)
+            let connection = try DatabaseQueue(path: location, configuration: settings)
+            defer { try? connection.close() }
+            return try await connection.read { try body($0, location) }
+        } catch { throw BridgeError(error, path: path) }
+    }
+
     /// The living connections that use a durable name.
-    private static func subscribers(of name: Int64, _ path: String, _ db: Database) throws -> [SQLiteMember.Other] {
+    private static func subscribers(of name: Int64, _ path: String, _ db: Database) throws -> [SQLiteMember] {
         try String.fetchAll(db, sql: "SELECT member FROM channels_subscribers WHERE consumer = ?", arguments: [name])
-            .map { SQLiteMember.Other($0, beside: path) }.filter { !$0.hasEnded }
+            .map { SQLiteMember($0, beside: path) }.filter { !$0.hasEnded }
     }
 
     /// Removes a durable name, and no longer keeps its unsettled messages.
@@ -44,8 +68,7 @@ extension SQLiteTransport {
     /// - Returns: The patterns under which it was known.
     /// - Throws: ``BridgeError/Code/refused`` if there is no such name, or a running process uses it.
     package func forget(_ name: String) async throws -> [String] {
-        let file = try session().file
-        return try await file.write { [path = file.location] db in
+        try await mailbox().perform(.task) { db, session in
             let rows = try Row.fetchAll(
                 db,
                 sql: "SELECT id, pattern FROM channels_consumers WHERE name = ?",
@@ -53,7 +76,7 @@ extension SQLiteTransport {
             )
             guard !rows.isEmpty else { throw BridgeError(.refused, detail: "there is no durable name \(quoted(name))") }
             for row in rows {
-                guard try Self.subscribers(of: row["id"], path, db).isEmpty else {
+                guard try Self.subscribers(of: row["id"], session.location, db).isEmpty else {
                     let detail = "a running process uses the durable name \(quoted(name)): end it first"
                     throw BridgeError(.refused, detail: detail)
                 }
@@ -70,7 +93,7 @@ extension SQLiteTransport {
         from start: ReplayStart,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {
-        try await session().subscribe(pattern, group: nil, from: start, HandlerQueue(onMessage))
+        try await subscribe(to: pattern, from: start, onMessage)
     }
 }
 
@@ -81,17 +104,17 @@ extension SQLiteTransport {
     ///
     /// - Complexity: O(*n*) in the number of waiting messages, for each name.
     public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
-        let file = try session().file
-        let found: StoreStatus = try await file.observe { [path = file.location] db in
+        let (found, path): (StoreStatus, String) = try await observe { db, path in
             var status = StoreStatus(name: "messages")
             let rows = try Row.fetchAll(db, sql: "SELECT * FROM channels_consumers ORDER BY name, pattern")
             status.names = try rows.map { try Self.name($0, path, db) }
             status.deadLetters = try deadLetters.map { try Self.letterCount("\($0).>", rows, db) }
-            return status
+            return (status, path)
         }
         var status = found
-        let sizes = file.sizes
-        (status.fileBytes, status.logBytes, status.commitAge) = (sizes.file, sizes.log, sizes.age)
+        let log = path + "-wal"
+        (status.fileBytes, status.logBytes) = (FileIdentity.size(path), FileIdentity.size(log))
+        status.commitAge = [path, log].compactMap { FileIdentity.modified($0) }.max().map { .since($0) }
         return [status]
     }
 
@@ -165,7 +188,7 @@ extension SQLiteTransport: MessageStore {
 
     /// The next stored messages from there on, also those that are not durable.
     package func stored(from start: ReplayStart, matching pattern: ChannelPattern) async throws -> [StoredMessage] {
-        let position = try await session().file.observe { try SQLiteSchema.position(of: start, $0) }
+        let position = try await observe { db, _ in try SQLiteSchema.position(of: start, db) }
         return try await page(after: position, matching: pattern, atMost: 256, settledBy: nil)
     }
 
@@ -175,7 +198,7 @@ extension SQLiteTransport: MessageStore {
         atMost limit: Int,
         settledBy name: String?
     ) async throws -> [StoredMessage] {
-        try await session().file.observe { db in
+        try await observe { db, _ in
             let box = try name.flatMap { name in
                 try Row.fetchOne(
                     db,
@@ -214,10 +237,10 @@ extension SQLiteTransport: MessageStore {
 
     /// Takes the messages before it as well; none of them is held by a process then.
     package func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
-        let (number, session) = (Int64(clamping: number), try session())
-        let ended = try await session.file.write { [holder = session.holder, path = session.file.location] db in
+        let number = Int64(clamping: number)
+        try await mailbox().perform(.task) { db, session in
             // What a process that was killed held is nobody's.
-            let ended = try SQLiteSession.removeEnded(but: holder, beside: path, db)
+            try SQLiteConnection.removeEnded(db, session)
             try db.execute(
                 sql: "INSERT INTO channels_consumers (name, pattern, position) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
                 arguments: [name, pattern.text]
@@ -252,21 +275,19 @@ extension SQLiteTransport: MessageStore {
             guard db.changesCount == 1 else {
                 throw BridgeError(.refused, detail: "another process has put \(number) back, or is about to")
             }
-            return ended
         }
-        for token in ended { SQLiteMember.remove(token, beside: session.file.location) }
     }
 
     package func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
         let number = Int64(clamping: number)
-        try await session().file.write { db in
+        try await mailbox().perform(.task) { db, _ in
             try db.execute(sql: "DELETE FROM channels_messages WHERE number = ?", arguments: [number])
             try db.execute(sql: "DELETE FROM channels_unsettled WHERE number = ?", arguments: [number])
         }
     }
 
     package func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
-        try await session().file.observe { [path = session().file.location] db in
+        try await observe { db, path in
             let rows = try Row.fetchAll(
                 db,
                 sql: "SELECT * FROM channels_consumers WHERE name = ? AND pattern = ?",

@@ -46,6 +46,12 @@ extension BridgeError {
     /// Whether the disk is full.
     var isForWantOfRoom: Bool { (underlyingError as? DatabaseError)?.resultCode.primaryResultCode == .SQLITE_FULL }
 
+    /// Whether another program has locked the file.
+    var isLock: Bool {
+        let code = (underlyingError as? DatabaseError)?.resultCode.primaryResultCode
+        return code == .SQLITE_BUSY || code == .SQLITE_LOCKED
+    }
+
     /// Whether the file cannot be written at present, whatever is to be stored.
     var concernsTheFile: Bool {
         guard let error = underlyingError as? DatabaseError else { return code == .notConnected }

@@ -28,7 +28,7 @@ extension Posted {
     ///   with the code `refused` if the message no longer belongs to this process, because it was settled or
     ///   the file was replaced, or if `db` is another file; a `DatabaseError`. Let it end the transaction.
     public func settle(in db: Database) throws {
-        guard let message = delivery?.context as? SQLiteDurableName.Delivery else {
+        guard let message = delivery?.context as? SQLiteDelivery else {
             let detail = "only a message that came in as a durable one over a file can be settled in a transaction"
             throw BridgeError(.unsupported, subject: channelName, detail: detail)
         }

@@ -1,0 +1,188 @@
+#if SQLite
+internal import Channels
+internal import ChannelsBridge
+internal import GRDB
+
+/// How sessions begin and end, and how the connection does.
+extension SQLiteConnection {
+    /// Opens the file, and starts the subscriptions again, if there are any.
+    func open(_ now: Instant) {
+        do {
+            let new = try SQLiteSession(configuration, environment)
+            let lost: [String]
+            do { lost = try enter(new) } catch {
+                new.end()
+                throw error
+            }
+            hasOpened(new, lost, now)
+        } catch is SQLiteSession.WentBack { nextOpening = now } catch {
+            let error = BridgeError(error, path: configuration.path)
+            fail(error, now)
+            nextOpening = commits.blocked(now)
+            guard let opened, !error.isLock || commits.isLate else { return }
+            self.opened = nil
+            hasEnded = true
+            opened(error)
+        }
+    }
+
+    private func hasOpened(_ new: SQLiteSession, _ lost: [String], _ now: Instant) {
+        (session, former, version) = (new, nil, nil)
+        nextCheck = now + LookSchedule.net
+        schedule.hint(now)
+        committed(nil, [:], now)
+        if let opened {
+            self.opened = nil
+            return opened(nil)
+        }
+        let detail = """
+            \(configuration.path): the file was replaced by an older copy, or does not know this process any more: what was stored \
+            since may be lost, and what was settled since is delivered again
+            """
+        tell(.failed(BridgeError(.messagesLost, detail: detail)))
+        if revisions.highest > 0 || !reading.watched.isEmpty { tell(.lastValuesLost(subject: nil)) }
+        for subject in lost { tell(.lastValuesLost(subject: subject)) }
+    }
+
+    /// Starts the subscriptions of a session before in this one.
+    ///
+    /// - Returns: The subjects that are watched and have no value.
+    private func enter(_ new: SQLiteSession) throws -> [String] {
+        let subjects = Set(reading.watched.map(\.subject))
+        func begin(_ db: Database) throws -> (cursors: [SQLiteCursor], last: Int64, lost: [String]) {
+            // An older copy may have this member, and what it held.
+            if let former { try Self.removeMember(former, db) }
+            if !reading.cursors.isEmpty { try Self.join(db, new) }
+            let cursors = try reading.cursors.map { try $0.name.join(new.token, db) }
+            let lost = try subjects.filter { try SQLiteValues.find($0.text, db) == nil }.map(\.text)
+            return (cursors, try SQLiteSchema.lastNumber(db), lost)
+        }
+        // Who is no member writes nothing.
+        let isMember = former != nil || !reading.cursors.isEmpty
+        let found = try isMember ? new.write(isSynchronized: false, begin) : new.read(begin)
+        reading.begin(found.cursors, last: found.last)
+        // Higher than all revisions so far.
+        revisions.base = revisions.highest
+        return found.lost
+    }
+
+    /// The file went back: everything that is known of it ends with the session.
+    func beginAgain(_ now: Instant) {
+        guard let old = session else { return }
+        if !old.token.isEmpty { former = old.token }
+        old.end()
+        (session, others, replacement) = (nil, [], nil)
+        (releases, firstRelease) = ([], nil)
+        commits.endSession()
+        retention.begin(now)
+        nextOpening = now
+        open(now)
+    }
+
+    /// Makes the session a member, in a transaction. What members have left that have ended comes before new messages.
+    static func join(_ db: Database, _ session: SQLiteSession) throws {
+        try db.execute(sql: "INSERT OR IGNORE INTO channels_members VALUES (?)", arguments: [try session.join()])
+        try removeEnded(db, session)
+    }
+
+    // MARK: Commits that succeed and fail
+
+    /// Adds a change, or ends it at once if it is refused.
+    func add(_ change: CommitQueue.Change) {
+        if let error = hasEnded ? BridgeError(.closed) : commits.add(change) { change.end(error) }
+    }
+
+    /// A transaction was committed.
+    func committed(_ batch: CommitQueue.Batch?, _ failures: [Int: BridgeError], _ now: Instant) {
+        // What was asked for meanwhile is behind a message that could not be stored, too.
+        if !failures.isEmpty { for request in mailbox.take() { request(self) } }
+        let (ends, trouble) = commits.committed(batch, failures)
+        for (change, error) in ends { change.end(error) }
+        guard let trouble else { return }
+        tell(.reconnected(gap: trouble.duration(to: now), unsent: told.takeUnsent()))
+        for place in reading.cursors.indices { reading.cursors[place].mayHaveMore = true }
+        schedule.hint(now)
+    }
+
+    /// The file could not be read, or nothing be committed.
+    func fail(_ error: any Error, of batch: CommitQueue.Batch? = nil, _ now: Instant) {
+        let error = BridgeError(error, path: configuration.path)
+        let (ends, trouble) = commits.failed(batch, error, now)
+        // A connection that opens the file for the first time tells whoever waits for that.
+        if let trouble, opened == nil {
+            tell(.disconnected(reason: trouble))
+            if told.isWorthTelling(trouble, now) { tell(.failed(trouble)) }
+        }
+        for (change, error) in ends { change.end(error) }
+    }
+
+    /// A message that is not durable could not be stored. While the file is in trouble, they are counted.
+    func lose(_ error: BridgeError) {
+        told.lose()
+        if !error.concernsTheFile, error.code != .closed { tell(.failed(error)) }
+    }
+
+    func tell(_ event: TransportEvent) { onEvent(event) }
+
+    // MARK: The end
+
+    /// Commits what waits, leaves what it holds to others, and ends.
+    ///
+    /// - Parameter end: Called once it has ended, with the reason if something was not stored.
+    func close(_ end: @escaping (BridgeError?) -> Void) {
+        guard !hasEnded else { return end(nil) }
+        closed = end
+        let cursors = reading.cursors
+        reading.plain = []
+        reading.watched = []
+        (releases, firstRelease) = ([], nil)
+        guard let session else { return finish(commits.count > 0 ? commits.trouble?.reason : nil) }
+        if session.token.isEmpty && commits.count == 0 { return finish(nil) }
+        add(
+            CommitQueue.Change(kind: .last) { db, session in
+                for var cursor in cursors where cursor.isAhead { try cursor.save(db) }
+                if !session.token.isEmpty { try Self.removeMember(session.token, db) }
+            } end: { [unowned self] in finish($0) }
+        )
+    }
+
+    private func finish(_ error: BridgeError?) {
+        session?.end()
+        session = nil
+        hasEnded = true
+        for change in commits.close() where change.kind != .last { change.end(BridgeError(.closed)) }
+        closed?(error)
+        closed = nil
+    }
+
+    /// Ends as if its process had been killed. For a simulation.
+    func kill() {
+        session?.kill()
+        session = nil
+        hasEnded = true
+    }
+}
+
+/// What was told of the troubles of a file, and what was lost meanwhile.
+struct TroubleReports {
+    /// A problem that returns sooner than this is reported by the status only.
+    private static let quiet = Duration.seconds(60)
+
+    private var told: [String: ContinuousClock.Instant] = [:]
+    private var unsent = 0
+
+    /// Whether a problem should be reported.
+    mutating func isWorthTelling(_ reason: BridgeError, _ now: ContinuousClock.Instant) -> Bool {
+        let kind = reason.detail ?? "\(reason.code)"
+        defer { told[kind] = now }
+        return told[kind].map { $0.duration(to: now) > Self.quiet } ?? true
+    }
+
+    mutating func lose() { unsent += 1 }
+
+    mutating func takeUnsent() -> Int {
+        defer { unsent = 0 }
+        return unsent
+    }
+}
+#endif

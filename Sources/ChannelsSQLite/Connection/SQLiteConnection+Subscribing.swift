@@ -1,0 +1,133 @@
+#if SQLite
+internal import Channels
+internal import ChannelsBridge
+internal import GRDB
+
+/// What the outside asks for: subscriptions and last values.
+extension SQLiteConnection {
+    typealias Finish<Result> = (Swift.Result<Result, any Error>) -> Void
+
+    /// - Parameter start: For the first subscription of a connection.
+    func subscribe(
+        to pattern: ChannelPattern,
+        from start: ReplayStart,
+        _ queue: HandlerQueue<InboundMessage>,
+        _ finish: Finish<Void>
+    ) {
+        finish(
+            read { try SQLiteSchema.position(of: start, $0) }.map { position in
+                reading.add(SQLiteReading.Plain(pattern: pattern, after: position, queue: queue))
+            }
+        )
+    }
+
+    func subscribe(_ name: SQLiteDurableName, _ finish: @escaping Finish<Void>) {
+        var joined: (cursor: SQLiteCursor, last: Int64)?
+        add(
+            CommitQueue.Change(kind: .task) { db, session in
+                try Self.join(db, session)
+                joined = (try name.join(session.token, db), try SQLiteSchema.lastNumber(db))
+            } end: { [unowned self] error in
+                if let error { return finish(.failure(error)) }
+                let (cursor, last) = joined!  // it was made before the commit
+                if closed == nil { reading.add(cursor, last: last) }
+                // Who the other members are.
+                version = nil
+                schedule.hint(environment.now())
+                finish(.success(()))
+            }
+        )
+    }
+
+    func watch(_ subject: String, _ queue: HandlerQueue<StoredValue>, _ finish: Finish<Void>) {
+        finish(
+            read { try SQLiteValues.find(subject, $0) }.map { value in
+                if let value {
+                    queue.enqueue(raise(value))
+                    queue.deliver()
+                }
+                let seen = Int64(value?.revision ?? 0)
+                reading.watched.append(SQLiteReading.Watched(subject: ExactText(subject), queue: queue, seen: seen))
+            }
+        )
+    }
+
+    /// Stores a last value. Its revision is nil if there is one that is to stay.
+    func store(_ message: TransportMessage, ifNone: Bool, _ finish: @escaping Finish<UInt64?>) {
+        var revision: UInt64?
+        add(
+            CommitQueue.Change(kind: .task) { db, _ in
+                revision = try SQLiteValues.store(message, ifNone: ifNone, db)
+            } end: { [unowned self] error in
+                if let error { return finish(.failure(error)) }
+                finish(.success(revision.map { raise(StoredValue(message, revision: $0)).revision }))
+            }
+        )
+    }
+
+    /// Ends the subscriptions that are not durable.
+    func drain() -> [HandlerQueue<InboundMessage>] {
+        defer { reading.plain = [] }
+        return reading.plain.map(\.queue)
+    }
+
+    /// Somebody has removed durable names that are used here.
+    func enterAgain(_ places: [Int]) {
+        let names = places.map { reading.cursors[$0].name }
+        var joined: [SQLiteCursor] = []
+        add(
+            CommitQueue.Change(kind: .upkeep) { db, session in
+                joined = try names.map { try $0.join(session.token, db) }
+            } end: { [unowned self] error in
+                guard error == nil else { return }
+                for (place, cursor) in zip(places, joined) {
+                    reading.cursors[place].enter(cursor)
+                    let name = "the durable name \(cursor.name.name.text) on \(cursor.name.pattern.text)"
+                    let detail = "\(configuration.path): \(name) was removed: it begins again as one that is new"
+                    tell(.failed(BridgeError(.messagesLost, detail: detail)))
+                }
+            }
+        )
+    }
+
+    /// Reads for somebody who waits.
+    private func read<Result>(_ body: (Database) throws -> Result) -> Swift.Result<Result, any Error> {
+        do {
+            if hasEnded || closed != nil { throw BridgeError(.closed) }
+            guard let session else {
+                throw commits.trouble?.reason ?? BridgeError(.notConnected, detail: "\(configuration.path): not open yet")
+            }
+            return .success(try session.read(body))
+        } catch is SQLiteSession.WentBack {
+            beginAgain(environment.now())
+            return session == nil
+                ? .failure(BridgeError(.notConnected, detail: "\(configuration.path): it is being opened again")) : read(body)
+        } catch { return .failure(error) }
+    }
+
+    // MARK: Retention
+
+    /// Looks for messages beyond the limits, and removes them, a part in each turn.
+    func removeOld(_ session: SQLiteSession, _ now: Instant) throws {
+        guard closed == nil, !configuration.isObserver, canRead, let step = retention.next(now) else { return }
+        let passed = Dictionary(reading.cursors.map { ($0.id, $0.passed) }) { max($0, $1) }
+        let time = environment.wallClock()
+        switch step {
+        case .search(let search):
+            retention.searched(try session.read { try search.step($0, passed, time) }, now)
+        case .remove(let removal):
+            var isDone = false
+            add(
+                CommitQueue.Change(kind: .upkeep) { db, _ in
+                    isDone = try removal.step(db, passed, time)
+                } end: { [unowned self] error in
+                    retention.removed(isDone: isDone || error != nil, environment.now())
+                }
+            )
+        case .shortenLog:
+            retention.begin(now)
+            session.shortenLog()
+        }
+    }
+}
+#endif

@@ -1,0 +1,331 @@
+#if SQLite
+internal import Channels
+internal import ChannelsBridge
+internal import GRDB
+
+/// A connection of a transport: everything that is known of its file, and what waits to be written to it.
+///
+/// Its thread calls ``turn(_:)`` again and again, and nothing else touches it. A turn:
+/// 1. opens the file, if there is no session, and starts the subscriptions again;
+/// 2. looks whether the file is still the same, and whether others have committed something;
+/// 3. commits what waits, together, reads what is new, and claims messages for the durable names that have room, in
+///    one transaction; if there is nothing to be written, or others have locked the file, it only reads;
+/// 4. delivers;
+/// 5. says when it is to be called next.
+///
+/// It waits for nothing: where another program has the lock of the file, it is called again soon. A file that
+/// went back, or was replaced, ends the session: what was read from it, held and to be settled ends with it.
+final class SQLiteConnection {
+    typealias Instant = ContinuousClock.Instant
+
+    let configuration: SQLiteConfiguration
+    let mailbox: SQLiteMailbox
+    let environment: SQLiteEnvironment
+    let onEvent: @Sendable (TransportEvent) -> Void
+    /// Called once the file is open for the first time, or could not be opened.
+    var opened: ((BridgeError?) -> Void)?
+
+    var session: SQLiteSession?
+    var reading = SQLiteReading()
+    var commits: CommitQueue
+    var schedule: LookSchedule
+    var retention: SQLiteRetention
+    /// Messages that are to be released later, and when the first of them is.
+    var releases: [(due: Instant, holding: SQLiteDelivery.Holding)] = []
+    var firstRelease: Instant?
+
+    /// The version of the file when it was last read.
+    var version: Int?
+    var nextCheck: Instant
+    var nextOpening: Instant
+    /// The token of the session before.
+    var former: String?
+    /// A file that is in the place of the one that was open, as it was when it was last looked at.
+    var replacement: (identity: FileIdentity?, size: Int, modified: Double?)?
+    var others: [SQLiteMember] = []
+    /// The offset added to the revisions of the file, so that they increase after it went back; and the highest so far.
+    var revisions: (base: UInt64, highest: UInt64) = (0, 0)
+    var told = TroubleReports()
+    private var hasWritten = false
+    var hasEnded = false
+    var closed: ((BridgeError?) -> Void)?
+
+    init(
+        _ configuration: SQLiteConfiguration,
+        _ mailbox: SQLiteMailbox,
+        _ environment: SQLiteEnvironment,
+        onEvent: @escaping @Sendable (TransportEvent) -> Void,
+        opened: @escaping (BridgeError?) -> Void
+    ) {
+        (self.configuration, self.mailbox, self.environment) = (configuration, mailbox, environment)
+        (self.onEvent, self.opened) = (onEvent, opened)
+        let now = environment.now()
+        commits = CommitQueue(busyTimeout: configuration.busyTimeout)
+        (schedule, retention) = (LookSchedule(now), SQLiteRetention(configuration, now))
+        (nextCheck, nextOpening) = (now, now)
+    }
+
+    // MARK: The turn
+
+    /// - Returns: When it is to be called next, unless something is asked of it before; nil if it has ended.
+    func turn(_ now: Instant) -> Instant? {
+        if session == nil, !hasEnded, nextOpening <= now { open(now) }
+        if let session {
+            do {
+                try check(session, now)
+                try work(session, now)
+            } catch is SQLiteSession.WentBack { beginAgain(now) } catch { fail(error, now) }
+        }
+        return hasEnded ? nil : next(now)
+    }
+
+    private func work(_ session: SQLiteSession, _ now: Instant) throws {
+        addDueReleases(now)
+        try removeOld(session, now)
+        var isNew = false
+        if canRead, schedule.next <= now {
+            let found = try session.version()
+            isNew = found != version
+            // It is read again if that fails.
+            schedule.looked(now, found: false, until: now)
+            if isNew { schedule.wrote(now) }
+            try exchange(session, isNew, now)
+            guard isNew, self.session === session else { return }
+            version = found
+            schedule.looked(now, found: true, until: environment.now())
+        } else {
+            try exchange(session, false, now)
+        }
+    }
+
+    /// Whether nothing worse than a lock keeps it from writing.
+    var canRead: Bool { commits.trouble?.reason.isLock ?? true }
+
+    /// Commits, reads, claims and delivers.
+    private func exchange(_ session: SQLiteSession, _ isNew: Bool, _ now: Instant) throws {
+        var needsReading = isNew || reading.hasMore
+        if try write(session, needsReading, ofOthers: isNew, now) { needsReading = false }
+        guard needsReading, canRead, self.session === session else { return }
+        try read(session, ofOthers: isNew)
+        // What was found can be claimed.
+        _ = try write(session, false, ofOthers: false, now)
+    }
+
+    private func read(_ session: SQLiteSession, ofOthers: Bool) throws {
+        var new = reading
+        let found = try session.read { try new.read($0, ofOthers: ofOthers) }
+        reading = new
+        deliver(found, [])
+    }
+
+    /// Commits what waits, if the file is not locked, and whatever can be claimed.
+    ///
+    /// - Returns: Whether it was committed, and what is new was read.
+    private func write(_ session: SQLiteSession, _ reads: Bool, ofOthers: Bool, _ now: Instant) throws -> Bool {
+        let claims = canClaim && commits.blocked(now) <= now
+        let batch = commits.next(now)
+        guard batch != nil || claims else { return false }
+        let reads = reads || batch?.makesNews ?? false
+        var new = reading
+        var (found, failures) = (SQLiteReading.Found(), [Int: BridgeError]())
+        var claiming = SQLiteClaiming([], token: session.token)
+        do {
+            try session.write(isSynchronized: batch?.isSynchronized ?? false, isProbe: batch?.isProbe ?? false) { db in
+                failures = try batch?.make(db, session) ?? [:]
+                if reads { found = try new.read(db, ofOthers: ofOthers || batch?.makesNews ?? false) }
+                claiming = SQLiteClaiming(new.cursors, token: session.token)
+                if closed == nil { try claiming.claim(db) }  // and nobody would settle it
+            }
+        } catch is SQLiteSession.WentBack { throw SQLiteSession.WentBack() } catch {
+            let error = BridgeError(error, path: session.path)
+            fail(error, of: batch, now)
+            return false
+        }
+        hasWritten = true
+        schedule.wrote(now)
+        new.cursors = claiming.cursors
+        reading = new
+        committed(batch, failures, now)
+        deliver(found, claiming.claims)
+        if !claiming.missing.isEmpty { enterAgain(claiming.missing) }
+        return reads
+    }
+
+    /// When something is to be done next.
+    private func next(_ now: Instant) -> Instant {
+        guard session != nil else { return nextOpening }
+        var next = min(nextCheck, retention.due)
+        if canRead { next = min(next, schedule.next) }
+        if let due = commits.due(now) { next = min(next, due) }
+        if let firstRelease { next = min(next, firstRelease) }
+        if canClaim { next = min(next, commits.blocked(now)) }
+        if canRead, reading.hasMore { next = now }
+        return next
+    }
+
+    /// Whether there is something to claim, and no trouble.
+    private var canClaim: Bool { closed == nil && commits.trouble == nil && reading.wantsToClaim }
+
+    // MARK: Hints
+
+    /// Which files the system is to watch.
+    var watchList: WatchList {
+        guard let session else { return WatchList() }
+        return WatchList(log: session.log, members: Set(others.map(\.path)))
+    }
+
+    var isWatching: Bool {
+        get { schedule.isWatching }
+        set { schedule.isWatching = newValue }
+    }
+
+    func logIsWritten(_ now: Instant) { schedule.hint(now) }
+
+    func memberHasClosed() { nextCheck = environment.now() }
+
+    /// Whether it has written since this was last asked.
+    func takeHasWritten() -> Bool {
+        defer { hasWritten = false }
+        return hasWritten
+    }
+
+    // MARK: Looking at the file
+
+    /// Looks once a second at what nobody tells: whether the files are there, and whether other members have ended.
+    private func check(_ session: SQLiteSession, _ now: Instant) throws {
+        guard nextCheck <= now else { return }
+        nextCheck = now + LookSchedule.net
+        do { try session.check() } catch {
+            guard isReplaced(session) else { throw error }
+            throw SQLiteSession.WentBack()
+        }
+        // They take it for one that has ended.
+        guard session.isKnownToOthers else { throw SQLiteSession.WentBack() }
+        guard others.contains(where: \.hasEnded) else { return }
+        others.removeAll(where: \.hasEnded)
+        add(CommitQueue.Change(kind: .upkeep) { try Self.removeEnded($0, $1) } end: { _ in })
+    }
+
+    /// Whether another file has been in the place of this one for a second, and did not change in that time: it might be
+    /// being copied.
+    private func isReplaced(_ session: SQLiteSession) -> Bool {
+        guard session.isReplacedWhole else {
+            replacement = nil
+            return false
+        }
+        let found = (FileIdentity(session.path), FileIdentity.size(session.path), FileIdentity.modified(session.path))
+        defer { replacement = found }
+        return replacement.map { $0 == found } ?? false
+    }
+
+    /// Removes the members that have ended, which frees what they held.
+    static func removeEnded(_ db: Database, _ session: SQLiteSession) throws {
+        let own = session.token
+        for token in try String.fetchAll(db, sql: "SELECT token FROM channels_members") where token != own {
+            let member = SQLiteMember(token, beside: session.location)
+            guard member.hasEnded else { continue }
+            try removeMember(token, db)
+            // If this is not committed, the member has ended all the same: without a file.
+            member.removeIfEnded()
+        }
+    }
+
+    static func removeMember(_ token: String, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM channels_members WHERE token = ?", arguments: [token])
+    }
+
+    // MARK: Delivering
+
+    private func deliver(_ found: SQLiteReading.Found, _ claims: [SQLiteClaim]) {
+        if let members = found.members {
+            // One that is no member leaves it to the others.
+            let tokens = session.map { $0.token.isEmpty ? [] : members.subtracting([$0.token]) } ?? []
+            let location = session?.location ?? ""
+            others = tokens.map { SQLiteMember($0, beside: location) }
+        }
+        var reached: Set<Int> = []
+        for (place, message) in found.messages {
+            reading.plain[place].queue.enqueue(message)
+            reached.insert(place)
+        }
+        for place in reached { reading.plain[place].queue.deliver() }
+        reached = []
+        for (place, value) in found.values {
+            reading.watched[place].queue.enqueue(raise(value))
+            reached.insert(place)
+        }
+        for place in reached { reading.watched[place].queue.deliver() }
+        reached = []
+        for claim in claims {
+            reading.cursors[claim.place].name.queue.enqueue(inbound(claim))
+            reached.insert(claim.place)
+        }
+        for place in reached { reading.cursors[place].name.queue.deliver() }
+    }
+
+    private func inbound(_ claim: SQLiteClaim) -> InboundMessage {
+        let holding = SQLiteDelivery.Holding(
+            place: claim.place,
+            name: reading.cursors[claim.place].id,
+            number: claim.number,
+            delivery: claim.delivery,
+            token: session?.token ?? "",
+            byteCount: claim.message.byteCount
+        )
+        let delivery = SQLiteDelivery(holding, session?.identity, mailbox)
+        var message = InboundMessage(
+            claim.message,
+            deliveryCount: claim.delivery,
+            identity: "\(claim.number)",
+            sequence: UInt64(claim.number),
+            settle: { delivery.settle($0) }
+        )
+        message.storedAt = Timestamp(secondsSince1970: claim.time)
+        message.context = delivery
+        return message
+    }
+
+    /// A value with a revision that is higher than all before, also in a file that went back.
+    func raise(_ value: StoredValue) -> StoredValue {
+        let revision = revisions.base + value.revision
+        revisions.highest = max(revisions.highest, revision)
+        return StoredValue(value.message, revision: revision)
+    }
+
+    // MARK: Settling
+
+    /// Stores the settlement of a message as soon as the file can be written, if its session has not ended.
+    func settle(_ holding: SQLiteDelivery.Holding, _ settlement: Settlement) {
+        guard forget(holding) else { return }
+        switch settlement {
+        case .acknowledged, .terminated:
+            add(CommitQueue.Change(kind: .settling) { db, _ in _ = try holding.settle(db) } end: { _ in })
+        case .retry(let delay):
+            guard delay > .zero else { return release(holding) }
+            // Until then, it stays with this connection: nobody else would know how long to wait.
+            let due = environment.now() + delay.asLimit
+            releases.append((due, holding))
+            firstRelease = min(firstRelease ?? due, due)
+        }
+    }
+
+    /// A message is not with its listener any more. Returns false if its session has ended.
+    @discardableResult
+    func forget(_ holding: SQLiteDelivery.Holding) -> Bool {
+        guard let session, holding.token == session.token, reading.cursors.indices.contains(holding.place) else { return false }
+        reading.cursors[holding.place].release(bytes: holding.byteCount)
+        return true
+    }
+
+    private func release(_ holding: SQLiteDelivery.Holding) {
+        add(CommitQueue.Change(kind: .upkeep) { db, _ in try holding.release(db) } end: { _ in })
+    }
+
+    private func addDueReleases(_ now: Instant) {
+        guard let first = firstRelease, first <= now else { return }
+        for (due, holding) in releases where due <= now { release(holding) }
+        releases.removeAll { $0.due <= now }
+        firstRelease = releases.map(\.due).min()
+    }
+}
+#endif

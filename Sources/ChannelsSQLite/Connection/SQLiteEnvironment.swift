@@ -1,0 +1,12 @@
+#if SQLite
+internal import ChannelsBridge
+
+/// What a connection takes from the world apart from its file, so that a simulation can be that world.
+struct SQLiteEnvironment: Sendable {
+    var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+    /// The seconds since 1970 by the wall clock. They inform people, and limit the age of what is kept.
+    var wallClock: @Sendable () -> Double = { Timestamp.now.secondsSince1970 }
+    /// Called before a commit, which fails if it throws.
+    var willCommit: @Sendable () throws -> Void = {}
+}
+#endif

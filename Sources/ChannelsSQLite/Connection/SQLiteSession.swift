@@ -1,0 +1,231 @@
+#if SQLite
+internal import Channels
+internal import ChannelsBridge
+internal import Foundation
+internal import GRDB
+
+/// One open file, from when it was opened until it is closed, or is found to be another one: then everything that was
+/// read from it ends with the session, and another session begins.
+///
+/// Each transaction begins with a look whether the file is the one that the session knows. It belongs to the
+/// connection, and is used by its thread alone.
+final class SQLiteSession {
+    /// Thrown if the file was restored to an older copy, or replaced, since it was last read.
+    struct WentBack: Error {}
+
+    /// How large the write-ahead log may stay once all of it is in the file.
+    static let logLimit = 16 << 20
+
+    let path: String
+    /// Where the file is that the path leads to: SQLite keeps the log there, and the members their files.
+    let location: String
+    /// The identities of the file and of SQLite's companion files when it was opened.
+    private let identities: [FileIdentity?]
+    private let database: DatabaseQueue
+    private let environment: SQLiteEnvironment
+    private let isSynchronized: Bool
+    private var synchronous: Bool?
+    private var mark: SQLiteMark
+    /// What keeps it a member, once it subscribes under a durable name.
+    private var membership: SQLiteMembership?
+
+    /// Opens the file, or creates it. It waits for nobody: an error that ``BridgeError/isLock`` may be gone soon.
+    init(_ configuration: SQLiteConfiguration, _ environment: SQLiteEnvironment) throws {
+        (path, self.environment) = (configuration.path, environment)
+        isSynchronized = configuration.synchronous == .full
+        var settings = Configuration()
+        settings.label = "swift-channels"
+        // Setting it writes. Who only looks takes the file as it is.
+        settings.journalMode = configuration.isObserver ? .default : .wal
+        settings.busyMode = .immediateError
+        do {
+            // Before it is opened for writing, which would change another program's file.
+            if configuration.isObserver { try Self.checkIsThere(path) }
+            let database = try DatabaseQueue(path: path, configuration: settings)
+            mark = try database.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA journal_size_limit = \(Self.logLimit)")
+                var mark: SQLiteMark?
+                let isKnown = try SQLiteSchema.isThere(db)
+                try db.inTransaction(isKnown ? .deferred : .immediate) {
+                    try SQLiteSchema.prepare(db, creates: !configuration.isObserver)
+                    mark = try SQLiteMark(db)
+                    return .commit
+                }
+                return mark!  // it was read
+            }
+            self.database = database
+        } catch { throw BridgeError(error, path: configuration.path) }
+        location =
+            realpath(path, nil).map { pointer in
+                defer { free(pointer) }
+                return String(cString: pointer)
+            } ?? path
+        identities = FileIdentity.all(path, location)
+    }
+
+    private static func checkIsThere(_ path: String) throws {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw BridgeError(.notConnected, detail: "there is no such file")
+        }
+        guard !isFolder.boolValue else { throw BridgeError(.notConnected, detail: "this is a folder") }
+        var reading = Configuration()
+        reading.readonly = true
+        try DatabaseQueue(path: path, configuration: reading).read { try SQLiteSchema.prepare($0, creates: false) }
+    }
+
+    // MARK: Transactions
+
+    /// A number that changes with each commit of another connection, in this process or another. Without a
+    /// transaction: it is asked often.
+    func version() throws -> Int {
+        do {
+            return try database.writeWithoutTransaction { db in
+                try Int.fetchOne(db.cachedStatement(sql: "PRAGMA data_version")) ?? 0
+            }
+        } catch { throw BridgeError(error, path: path) }
+    }
+
+    /// - Throws: ``WentBack``; a `BridgeError`.
+    func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try transaction(.deferred) { db in
+            let result = try body(db)
+            return (result, try SQLiteMark(db))
+        }
+    }
+
+    /// Commits what a body writes. It does not wait for a lock, but throws an error that ``BridgeError/isLock``.
+    ///
+    /// - Parameter isProbe: Whether something is written in any case.
+    /// - Throws: ``WentBack``; a `BridgeError`.
+    func write<Result>(
+        isSynchronized: Bool,
+        isProbe: Bool = false,
+        _ body: (Database) throws -> Result
+    ) throws -> Result {
+        try check()
+        return try transaction(.immediate, isSynchronized: isSynchronized, makesRoom: isProbe) { db in
+            let before = db.totalChangesCount
+            if isProbe {
+                try SQLiteSchema.prepare(db)
+                try db.execute(sql: "UPDATE channels_schema SET version = version")
+            }
+            let result = try body(db)
+            if db.totalChangesCount != before { try SQLiteMark.change(db) }
+            try environment.willCommit()
+            return (result, try SQLiteMark(db))
+        }
+    }
+
+    private func transaction<Result>(
+        _ kind: Database.TransactionKind,
+        isSynchronized: Bool = false,
+        makesRoom: Bool = false,
+        _ body: (Database) throws -> (Result, SQLiteMark)
+    ) throws -> Result {
+        do {
+            return try database.writeWithoutTransaction { db in
+                if kind == .immediate { try synchronize(isSynchronized && self.isSynchronized, db) }
+                // On a full disk, that may make the room.
+                if makesRoom { shortenLog(db) }
+                var result: (Result, SQLiteMark)?
+                try db.inTransaction(kind) {
+                    guard try mark.isKnown(to: db) else { throw WentBack() }
+                    result = try body(db)
+                    return .commit
+                }
+                mark = result!.1  // it was committed
+                return result!.0
+            }
+        } catch let error as WentBack { throw error } catch { throw BridgeError(error, path: path) }
+    }
+
+    /// GRDB sets NORMAL when it opens a file. It may not be changed in a transaction.
+    private func synchronize(_ isFull: Bool, _ db: Database) throws {
+        guard isFull != synchronous else { return }
+        // Not a cached statement: SQLite sets it where the statement is compiled.
+        try db.execute(sql: "PRAGMA synchronous = \(isFull ? "FULL" : "NORMAL")")
+        synchronous = isFull
+    }
+
+    /// Moves the write-ahead log into the file, as far as it is not being read, and truncates it.
+    func shortenLog() {
+        guard FileIdentity.size(log) > Self.logLimit else { return }
+        database.writeWithoutTransaction { shortenLog($0) }
+    }
+
+    private func shortenLog(_ db: Database) {
+        // If it cannot, it moves what it can.
+        _ = try? Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    // MARK: The files
+
+    /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file, or to none: messages
+    /// written to the open one would be lost.
+    func check() throws {
+        let found = FileIdentity.all(path, location)
+        guard found != identities else { return }
+        let what =
+            if found[0] != identities[0] {
+                "the file was removed or replaced: stop all processes that use it, delete what is left of -wal and -shm"
+            } else if found[1] != identities[1] {
+                "its -wal, which has the latest messages, was removed or replaced: stop all processes that use it"
+            } else {
+                "its -shm was removed or replaced: stop all processes that use it, keep the -wal"
+            }
+        throw BridgeError(.notConnected, detail: "\(path): \(what), and start them again")
+    }
+
+    /// Whether another file is in the place of this one, and nothing is left of this one that SQLite would take for a
+    /// part of the other.
+    var isReplacedWhole: Bool {
+        let found = FileIdentity.all(path, location)
+        return found[0] != nil && zip(found, identities).allSatisfy { $0 == nil || $0 != $1 }
+    }
+
+    /// Its write-ahead log, to which every commit is written first.
+    var log: String { location + "-wal" }
+
+    /// Which file it is.
+    var identity: FileIdentity? { identities[0] }
+
+    // MARK: Being a member
+
+    /// Names this session in the file; empty as long as it is no member.
+    var token: String { membership?.token ?? "" }
+
+    /// The token of this session, which is a member from now on.
+    func join() throws -> String {
+        if let membership { return membership.token }
+        SQLiteMembership.removeUnknown(beside: location)
+        let new = try SQLiteMembership(beside: location)
+        membership = new
+        return new.token
+    }
+
+    /// Whether the others find its sign of life, if it has one. Otherwise they take it for one that has ended.
+    var isKnownToOthers: Bool { membership?.isThere ?? true }
+
+    // MARK: The end
+
+    /// Closes the file, and is no member any more. The last connection brings the write-ahead log into the file.
+    func end() {
+        membership = nil
+        // SQLite would remove the write-ahead log of the file that is there now.
+        if zip(FileIdentity.all(path, location), identities).contains(where: { $0 != nil && $0 != $1 }) {
+            Self.abandoned.withLock { $0.append(database) }
+        } else {
+            try? database.close()
+        }
+    }
+
+    /// Ends as if its process had been killed. For a simulation.
+    func kill() {
+        membership?.abandon()
+        try? database.close()
+    }
+
+    private static let abandoned = Locked<[DatabaseQueue]>([])
+}
+#endif

@@ -1,0 +1,45 @@
+#if SQLite
+internal import Channels
+internal import ChannelsBridge
+internal import Foundation
+
+/// The thread of a connection, which alone uses its state and its file.
+enum SQLiteThread {
+    /// Starts a thread, which opens the file, and ends when the connection does.
+    ///
+    /// - Parameter opened: Called once, on the thread, when the file is open or could not be opened.
+    static func start(
+        _ configuration: SQLiteConfiguration,
+        _ mailbox: SQLiteMailbox,
+        onEvent: @escaping @Sendable (TransportEvent) -> Void,
+        opened: @escaping @Sendable (BridgeError?) -> Void
+    ) {
+        Thread.detachNewThread {
+            run(SQLiteConnection(configuration, mailbox, SQLiteEnvironment(), onEvent: onEvent, opened: opened), mailbox)
+        }
+    }
+
+    private static func run(_ connection: SQLiteConnection, _ mailbox: SQLiteMailbox) {
+        let watch = FileWatch()
+        while true {
+            for request in mailbox.take() { request(connection) }
+            guard let next = connection.turn(.now) else {
+                if mailbox.close() { return }
+                continue
+            }
+            watch.follow(connection.watchList)
+            connection.isWatching = watch.isWatching
+            if connection.takeHasWritten() {
+                // What it has written itself is no hint.
+                let hints = watch.takeHints()
+                if hints.hasMemberClosed { connection.memberHasClosed() }
+            }
+            guard next > .now, mailbox.fallsAsleep() else { continue }
+            let hints = watch.wait(until: next, mailbox.wakeUp)
+            mailbox.wakes()
+            if hints.isLogWritten { connection.logIsWritten(.now) }
+            if hints.hasMemberClosed { connection.memberHasClosed() }
+        }
+    }
+}
+#endif

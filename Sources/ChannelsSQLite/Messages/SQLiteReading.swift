@@ -1,0 +1,142 @@
+#if SQLite
+internal import Channels
+internal import ChannelsBridge
+internal import GRDB
+
+/// What the subscriptions of a connection have read. A value: what a transaction makes of it counts once that is
+/// committed.
+struct SQLiteReading {
+    /// A subscription of messages that are not durable.
+    struct Plain {
+        let pattern: ChannelPattern
+        /// It receives messages with a higher number.
+        var after: Int64
+        let queue: HandlerQueue<InboundMessage>
+    }
+
+    /// A subscription of a last value.
+    struct Watched {
+        let subject: ExactText
+        let queue: HandlerQueue<StoredValue>
+        var seen: Int64
+    }
+
+    /// What was found for the subscriptions, by their places.
+    struct Found {
+        var messages: [(place: Int, message: InboundMessage)] = []
+        var values: [(place: Int, value: StoredValue)] = []
+        var members: Set<String>?
+    }
+
+    /// How many messages, and how many bytes of those that are heard, are read at once.
+    private static let (mostAtOnce, mostBytes) = (500, 4 << 20)
+
+    var plain: [Plain] = []
+    var cursors: [SQLiteCursor] = []
+    var watched: [Watched] = []
+    /// The number of the last message that was looked at.
+    var lastNumber: Int64 = 0
+    /// Whether there is more than was read at once.
+    private(set) var hasMore = false
+
+    var isEmpty: Bool { plain.isEmpty && cursors.isEmpty && watched.isEmpty }
+    /// Whether a durable name can claim something.
+    var wantsToClaim: Bool { cursors.contains { $0.mayHaveMore && $0.hasRoom } }
+
+    mutating func add(_ new: Plain) {
+        if plain.isEmpty && cursors.isEmpty { lastNumber = new.after }
+        plain.append(new)
+        // It may begin with what is stored.
+        hasMore = true
+    }
+
+    /// - Parameter last: The number of the newest message when the name was joined.
+    mutating func add(_ cursor: SQLiteCursor, last: Int64) {
+        if plain.isEmpty && cursors.isEmpty { lastNumber = last }
+        cursors.append(cursor)
+    }
+
+    /// Begins again in another session: with the newest message for those that are not durable.
+    mutating func begin(_ new: [SQLiteCursor], last: Int64) {
+        (cursors, lastNumber, hasMore) = (new, last, false)
+        for place in plain.indices { plain[place].after = last }
+        for place in watched.indices { watched[place].seen = 0 }
+    }
+
+    /// Reads what is new, for all subscriptions.
+    ///
+    /// - Parameter ofOthers: Whether other connections have changed something, or this one more than messages.
+    mutating func read(_ db: Database, ofOthers: Bool) throws -> Found {
+        var found = Found()
+        hasMore = false
+        if !plain.isEmpty || !cursors.isEmpty {
+            try readMessages(db, &found)
+            let free = try Int64.fetchSet(
+                db.cachedStatement(sql: "SELECT DISTINCT consumer FROM channels_unsettled WHERE holder IS NULL")
+            )
+            if !free.isEmpty {
+                for place in cursors.indices where free.contains(cursors[place].id) { cursors[place].mayHaveMore = true }
+            }
+        }
+        guard ofOthers else { return found }
+        try readValues(db, &found)
+        if !cursors.isEmpty {
+            found.members = try String.fetchSet(db.cachedStatement(sql: "SELECT token FROM channels_members"))
+        }
+        return found
+    }
+
+    /// Finds messages for those that are not durable, and whether there are any for those that are.
+    private mutating func readMessages(_ db: Database, _ found: inout Found) throws {
+        let newest = try SQLiteSchema.lastNumber(db)
+        guard newest > lastNumber else { return }
+        guard !plain.isEmpty || cursors.contains(where: { !$0.mayHaveMore }) else {
+            lastNumber = newest
+            return
+        }
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT number, subject, headers, body, time, durable FROM channels_messages WHERE number > ?
+                    ORDER BY number LIMIT \(Self.mostAtOnce)
+                    """
+            ),
+            arguments: [lastNumber]
+        )
+        var (count, bytes) = (0, 0)
+        while let row = try rows.next() {
+            guard bytes < Self.mostBytes else {
+                hasMore = true
+                return
+            }
+            count += 1
+            let (number, subject) = (row["number"] as Int64, row["subject"] as String)
+            var inbound: InboundMessage?
+            for place in plain.indices where number > plain[place].after && plain[place].pattern.matches(subject) {
+                if inbound == nil {
+                    inbound = InboundMessage(TransportMessage(row))
+                    inbound!.storedAt = Timestamp(secondsSince1970: row["time"])  // it is there
+                    bytes += inbound!.message.byteCount
+                }
+                found.messages.append((place, inbound!))
+            }
+            for place in cursors.indices { cursors[place].pass(number, isDurable: row["durable"], subject) }
+            lastNumber = number
+        }
+        hasMore = count == Self.mostAtOnce
+        if !hasMore { lastNumber = newest }
+    }
+
+    private mutating func readValues(_ db: Database, _ found: inout Found) throws {
+        var values: [ExactText: StoredValue?] = [:]
+        for place in watched.indices {
+            let subject = watched[place].subject
+            let value = try values[subject] ?? SQLiteValues.find(subject.text, db)
+            values[subject] = .some(value)
+            guard let value, Int64(value.revision) > watched[place].seen else { continue }
+            watched[place].seen = Int64(value.revision)
+            found.values.append((place, value))
+        }
+    }
+}
+#endif
