@@ -20,6 +20,8 @@ let onlyWithInspector = TargetDependencyCondition.when(traits: ["Inspector"])
 /// What only the trait SQLite needs: without it, GRDB is not looked for, and with it SQLite.
 let onlyWithSQLite = TargetDependencyCondition.when(traits: ["SQLite"])
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: onlyWithSQLite)
+/// SQLite itself, for a setting that GRDB does not have.
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift", condition: onlyWithSQLite)
 
 /// What is for either way between processes.
 let betweenProcesses = TargetDependencyCondition.when(traits: ["NATS", "SQLite"])
@@ -193,7 +195,7 @@ let package = Package(
         // Only with the trait SQLite; without it, both are empty.
         .target(
             name: "ChannelsSQLite",
-            dependencies: ["Channels", "ChannelsBridge", grdb],
+            dependencies: ["Channels", "ChannelsBridge", grdb, sqlite],
             swiftSettings: settings
         ),
         .testTarget(

@@ -82,16 +82,16 @@ struct SQLiteHistoryTests {
             try SQLiteSchema.prepare(db)
             for text in ["a", "b"] { _ = try SQLiteSchema.insert(message(text), durable: true, db) }
         }
-        let known = try await database.read { try SQLiteMark($0) }
-        #expect(try await database.read { try known.isKnown(to: $0) })
+        let known = try await database.read { try SQLiteMark("", $0) }
+        #expect(try await database.read { try known.isKnown("", to: $0) })
         try await database.write { db in
             try db.execute(sql: "DELETE FROM channels_messages WHERE number = 2")
             // Removed, as retention does.
-            #expect(try known.isKnown(to: db))
+            #expect(try known.isKnown("", to: db))
             try db.execute(sql: "UPDATE sqlite_sequence SET seq = 1")
-            #expect(try !known.isKnown(to: db))
+            #expect(try !known.isKnown("", to: db))
             for text in ["c", "d"] { _ = try SQLiteSchema.insert(message(text), durable: true, db) }
-            #expect(try !known.isKnown(to: db))
+            #expect(try !known.isKnown("", to: db))
         }
     }
 

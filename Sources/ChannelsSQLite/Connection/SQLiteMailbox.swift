@@ -7,7 +7,7 @@ internal import GRDB
 ///
 /// `state` is guarded by its lock, under which nothing is called.
 final class SQLiteMailbox: Sendable {
-    typealias Request = @Sendable (SQLiteConnection) -> Void
+    typealias Request = @Sendable (FileConnection) -> Void
 
     private struct State {
         var requests: [Request] = []
@@ -60,7 +60,7 @@ final class SQLiteMailbox: Sendable {
 
     /// Asks for something that ends later.
     func ask<Result: Sendable>(
-        _ request: @escaping @Sendable (SQLiteConnection, _ finish: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void) -> Void
+        _ request: @escaping @Sendable (FileConnection, _ finish: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void) -> Void
     ) async throws -> Result {
         let result = FirstResult<Result>()
         guard send({ connection in request(connection) { result.finish($0) } }) else { throw BridgeError(.closed) }
@@ -82,6 +82,8 @@ final class SQLiteMailbox: Sendable {
     }
 
     // MARK: For the thread
+
+    var isEmpty: Bool { state.withLock { $0.requests.isEmpty } }
 
     /// The requests since the last time.
     func take() -> [Request] {

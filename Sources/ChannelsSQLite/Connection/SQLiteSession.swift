@@ -3,6 +3,7 @@ internal import Channels
 internal import ChannelsBridge
 internal import Foundation
 internal import GRDB
+internal import GRDBSQLite
 
 /// One open file, from when it was opened until it is closed, or is found to be another one: then everything that was
 /// read from it ends with the session, and another session begins.
@@ -48,7 +49,7 @@ final class SQLiteSession {
                 let isKnown = try SQLiteSchema.isThere(db)
                 try db.inTransaction(isKnown ? .deferred : .immediate) {
                     try SQLiteSchema.prepare(db, creates: !configuration.isObserver)
-                    mark = try SQLiteMark(db)
+                    mark = try SQLiteMark("", db)
                     return .commit
                 }
                 return mark!  // it was read
@@ -90,7 +91,7 @@ final class SQLiteSession {
     func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try transaction(.deferred) { db in
             let result = try body(db)
-            return (result, try SQLiteMark(db))
+            return (result, try SQLiteMark(token, db))
         }
     }
 
@@ -111,9 +112,9 @@ final class SQLiteSession {
                 try db.execute(sql: "UPDATE channels_schema SET version = version")
             }
             let result = try body(db)
-            if db.totalChangesCount != before { try SQLiteMark.change(db) }
+            if db.totalChangesCount != before { try SQLiteMark.change(token, db) }
             try environment.willCommit()
-            return (result, try SQLiteMark(db))
+            return (result, try SQLiteMark(token, db))
         }
     }
 
@@ -130,7 +131,7 @@ final class SQLiteSession {
                 if makesRoom { shortenLog(db) }
                 var result: (Result, SQLiteMark)?
                 try db.inTransaction(kind) {
-                    guard try mark.isKnown(to: db) else { throw WentBack() }
+                    guard try mark.isKnown(token, to: db) else { throw WentBack() }
                     result = try body(db)
                     return .commit
                 }
@@ -213,19 +214,23 @@ final class SQLiteSession {
     func end() {
         membership = nil
         // SQLite would remove the write-ahead log of the file that is there now.
-        if zip(FileIdentity.all(path, location), identities).contains(where: { $0 != nil && $0 != $1 }) {
-            Self.abandoned.withLock { $0.append(database) }
-        } else {
-            try? database.close()
+        if zip(FileIdentity.all(path, location), identities).contains(where: { $0 != nil && $0 != $1 }) { keepLog() }
+        try? database.close()
+    }
+
+    private func keepLog() {
+        database.writeWithoutTransaction { db in
+            var isKept: CInt = 1
+            sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &isKept)
         }
     }
 
     /// Ends as if its process had been killed. For a simulation.
     func kill() {
         membership?.abandon()
+        // A process that is killed checkpoints nothing, and removes nothing.
+        keepLog()
         try? database.close()
     }
-
-    private static let abandoned = Locked<[DatabaseQueue]>([])
 }
 #endif

@@ -15,11 +15,11 @@ enum SQLiteThread {
         opened: @escaping @Sendable (BridgeError?) -> Void
     ) {
         Thread.detachNewThread {
-            run(SQLiteConnection(configuration, mailbox, SQLiteEnvironment(), onEvent: onEvent, opened: opened), mailbox)
+            run(FileConnection(configuration, mailbox, SQLiteEnvironment(), onEvent: onEvent, opened: opened), mailbox)
         }
     }
 
-    private static func run(_ connection: SQLiteConnection, _ mailbox: SQLiteMailbox) {
+    private static func run(_ connection: FileConnection, _ mailbox: SQLiteMailbox) {
         let watch = FileWatch()
         while true {
             for request in mailbox.take() { request(connection) }

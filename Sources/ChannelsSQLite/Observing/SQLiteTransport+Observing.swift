@@ -240,7 +240,7 @@ extension SQLiteTransport: MessageStore {
         let number = Int64(clamping: number)
         try await mailbox().perform(.task) { db, session in
             // What a process that was killed held is nobody's.
-            try SQLiteConnection.removeEnded(db, session)
+            try FileConnection.removeEnded(db, session)
             try db.execute(
                 sql: "INSERT INTO channels_consumers (name, pattern, position) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
                 arguments: [name, pattern.text]

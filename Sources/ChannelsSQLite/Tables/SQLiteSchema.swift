@@ -83,7 +83,10 @@ enum SQLiteSchema {
                 CREATE TRIGGER channels_member_removed AFTER DELETE ON channels_members BEGIN
                     UPDATE channels_unsettled SET holder = NULL WHERE holder = OLD.token;
                     DELETE FROM channels_subscribers WHERE member = OLD.token;
+                    DELETE FROM channels_commits WHERE member = OLD.token;
                 END;
+                -- How often each of them has changed the file.
+                CREATE TABLE channels_commits (member TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
                 CREATE TABLE channels_subscribers (
                     consumer INTEGER NOT NULL,
                     member TEXT NOT NULL,
@@ -143,29 +146,36 @@ enum SQLiteSchema {
     }
 }
 
-/// A connection's knowledge of the file: how often it was changed, and its newest message. If the file
-/// disagrees, an older copy was put in its place.
-struct SQLiteMark: Sendable {
-    let changes: Int64
+/// What a session knows of the file: how often it was changed, its newest message, and how often the session itself has
+/// changed it. If the file disagrees, an older copy was put in its place.
+///
+/// The counts of others may catch up in the copy, before the session looks; its own count cannot.
+struct SQLiteMark {
+    private let changes: Int64
     private let mark: Int64
     /// Zero if there is none.
-    let number: Int64
+    private let number: Int64
     private let time: Double
+    /// Nil for one that is no member.
+    private let commits: Int64?
 
-    init(_ db: Database) throws {
+    /// - Parameter token: Of the session; empty if it is no member.
+    init(_ token: String, _ db: Database) throws {
         (changes, mark) = try Self.changes(db)
         let newest = try db.cachedStatement(
             sql: "SELECT number, time FROM channels_messages ORDER BY number DESC LIMIT 1"
         )
         let row = try Row.fetchOne(newest)
         (number, time) = (row?[0] ?? 0, row?[1] ?? 0)
+        commits = try Self.commits(token, db)
     }
 
-    /// Whether the file has been changed less often, or has another message of this number. Numbers are given in order
-    /// and never again, so that one that is not there was removed.
-    func isKnown(to db: Database) throws -> Bool {
+    /// Whether the file has been changed less often, has another message of this number, or does not know the member.
+    /// Numbers are given in order and never again, so that one that is not there was removed.
+    func isKnown(_ token: String, to db: Database) throws -> Bool {
         let (changes, mark) = try Self.changes(db)
         guard changes >= self.changes, changes > self.changes || mark == self.mark else { return false }
+        guard try commits == nil || Self.commits(token, db) == commits else { return false }
         let found = try db.cachedStatement(sql: "SELECT time FROM channels_messages WHERE number = ?")
         if let time = try Double.fetchOne(found, arguments: [number]) { return time == self.time }
         return try SQLiteSchema.lastNumber(db) >= number
@@ -176,9 +186,20 @@ struct SQLiteMark: Sendable {
         return (row?[0] ?? 0, row?[1] ?? 0)
     }
 
+    private static func commits(_ token: String, _ db: Database) throws -> Int64? {
+        guard !token.isEmpty else { return nil }
+        let count = try db.cachedStatement(
+            sql: "SELECT count FROM channels_commits JOIN channels_members ON member = token WHERE token = ?"
+        )
+        return try Int64.fetchOne(count, arguments: [token])
+    }
+
     /// Notes that the transaction has changed something.
-    static func change(_ db: Database) throws {
+    static func change(_ token: String, _ db: Database) throws {
         try db.cachedStatement(sql: "UPDATE channels_schema SET changes = changes + 1, mark = random()").execute()
+        guard !token.isEmpty else { return }
+        try db.cachedStatement(sql: "UPDATE channels_commits SET count = count + 1 WHERE member = ?")
+            .execute(arguments: [token])
     }
 }
 

@@ -4,7 +4,7 @@ internal import ChannelsBridge
 internal import GRDB
 
 /// How sessions begin and end, and how the connection does.
-extension SQLiteConnection {
+extension FileConnection {
     /// Opens the file, and starts the subscriptions again, if there are any.
     func open(_ now: Instant) {
         do {
@@ -81,7 +81,9 @@ extension SQLiteConnection {
 
     /// Makes the session a member, in a transaction. What members have left that have ended comes before new messages.
     static func join(_ db: Database, _ session: SQLiteSession) throws {
-        try db.execute(sql: "INSERT OR IGNORE INTO channels_members VALUES (?)", arguments: [try session.join()])
+        let token = try session.join()
+        try db.execute(sql: "INSERT OR IGNORE INTO channels_members VALUES (?)", arguments: [token])
+        try db.execute(sql: "INSERT OR IGNORE INTO channels_commits VALUES (?, 0)", arguments: [token])
         try removeEnded(db, session)
     }
 
@@ -132,15 +134,15 @@ extension SQLiteConnection {
     func close(_ end: @escaping (BridgeError?) -> Void) {
         guard !hasEnded else { return end(nil) }
         closed = end
-        let cursors = reading.cursors
         reading.plain = []
         reading.watched = []
         (releases, firstRelease) = ([], nil)
         guard let session else { return finish(commits.count > 0 ? commits.trouble?.reason : nil) }
         if session.token.isEmpty && commits.count == 0 { return finish(nil) }
         add(
-            CommitQueue.Change(kind: .last) { db, session in
-                for var cursor in cursors where cursor.isAhead { try cursor.save(db) }
+            CommitQueue.Change(kind: .last) { [unowned self] db, session in
+                // Of the session that it is then.
+                for var cursor in reading.cursors where cursor.isAhead { try cursor.save(db) }
                 if !session.token.isEmpty { try Self.removeMember(session.token, db) }
             } end: { [unowned self] in finish($0) }
         )

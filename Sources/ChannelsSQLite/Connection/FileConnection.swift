@@ -15,7 +15,7 @@ internal import GRDB
 ///
 /// It waits for nothing: where another program has the lock of the file, it is called again soon. A file that
 /// went back, or was replaced, ends the session: what was read from it, held and to be settled ends with it.
-final class SQLiteConnection {
+final class FileConnection {
     typealias Instant = ContinuousClock.Instant
 
     let configuration: SQLiteConfiguration

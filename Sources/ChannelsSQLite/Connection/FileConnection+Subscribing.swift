@@ -4,7 +4,7 @@ internal import ChannelsBridge
 internal import GRDB
 
 /// What the outside asks for: subscriptions and last values.
-extension SQLiteConnection {
+extension FileConnection {
     typealias Finish<Result> = (Swift.Result<Result, any Error>) -> Void
 
     /// - Parameter start: For the first subscription of a connection.
