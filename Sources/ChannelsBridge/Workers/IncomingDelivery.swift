@@ -185,7 +185,15 @@ struct IncomingDelivery: Sendable {
     ) async {
         let letter = DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount)
         if inbound.settle != nil {
-            do { try await context.keep(letter, of: durableName) } catch {
+            do {
+                if let subject = context.subjectOfLetter(of: inbound.message),
+                    try await !context.transport.keep(letter, on: subject, for: durableName, with: inbound.refuse)
+                {
+                    // A listener has committed it after all, or it was lost to another process, which handles it.
+                    failures[key(of: inbound, identity)] = nil
+                    return context.count(inbound.context?.isSettledByListener == true ? \.received : \.unfinished)
+                }
+            } catch {
                 let error = BridgeError.from(error, subject: inbound.message.subject)
                 context.report(error)
                 guard error.code.concernsTheMessage else {
