@@ -17,14 +17,28 @@ package enum DeadLetterHeader {
     package static let idPrefix = "dead-letter-"
 }
 
+/// A transport that has to know where letters will be kept, so that it keeps them until somebody puts them back.
+package protocol LetterStore: Transport {
+    /// Makes sure that letters are kept. Called before each one is stored.
+    ///
+    /// - Parameters:
+    ///   - subject: The subject of the letter.
+    ///   - prefix: With what the subjects of all letters begin, before a dot.
+    func prepare(forLetterOn subject: String, under prefix: String) async throws
+}
+
 extension BridgeContext {
-    /// The subject under which the letter of a message is kept; nil if none is.
-    func subjectOfLetter(of message: TransportMessage) -> String? {
-        guard let name = configuration.deadLetters else { return nil }
+    /// Keeps the letter of a durable message, if letters are kept.
+    ///
+    /// - Returns: See ``Transport/keep(_:on:for:with:)``; true also if none are kept.
+    func keep(_ letter: DeadLetter, of inbound: InboundMessage, for durableName: String) async throws -> Bool {
+        guard let name = configuration.deadLetters else { return true }
         let prefix = configuration.subject(of: name)
         // One that cannot be handled is not kept again: the broker has it.
-        guard !message.subject.utf8.starts(with: (prefix + ".").utf8) else { return nil }
-        return "\(prefix).\(configuration.name(ofSubject: message.subject))"
+        guard !letter.message.subject.utf8.starts(with: (prefix + ".").utf8) else { return true }
+        let subject = "\(prefix).\(configuration.name(ofSubject: letter.message.subject))"
+        try await (transport as? any LetterStore)?.prepare(forLetterOn: subject, under: prefix)
+        return try await transport.keep(letter, on: subject, for: durableName, with: inbound.refuse)
     }
 }
 
