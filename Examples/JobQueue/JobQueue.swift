@@ -101,7 +101,7 @@ struct Work: AsyncParsableCommand {
             transport: SQLiteTransport(SQLiteConfiguration(path: place.file, unsettledLimit: 4)),
             routes: [.incoming(.submitted, durable: true)],
             // A job that fails five times waits there until somebody looks: `channels dead list`.
-            configuration: BridgeConfiguration(deadLetters: "dead")
+            configuration: BridgeConfiguration(failureLimit: 5)
         )
         board[.submitted].posts.listen(board) { [pause] _, post in
             var job = post.message

@@ -250,4 +250,16 @@ public final class NATSTransport: Transport {
         }
     }
 }
+
+extension NATSTransport: LetterStore {
+    /// Creates a stream for dead letters, unless one keeps them: `DEAD` for letters under `dead`.
+    package func prepare(forLetterOn subject: String, under prefix: String) async throws {
+        let streams = try session.streams
+        try await streams.preparing({ try await $0.prepareMessages() }) {
+            do { try await streams.prepareLetters(on: subject, under: prefix) } catch {
+                throw BridgeError(wrapping: error, subject: subject)
+            }
+        }
+    }
+}
 #endif

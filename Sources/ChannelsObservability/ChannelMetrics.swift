@@ -36,10 +36,12 @@ public import ServiceLifecycle
 /// | `channels_durable_oldest_age` | `store`, `name`, `pattern` | gauge: seconds since the oldest message not settled was stored; 0 without one |
 /// | `channels_store_failures` | `code` | failed readings |
 ///
-/// A pattern counts as a channel: its dimension has its listeners and the posts they receive. Beyond 1,000
-/// channels, further ones share the dimension `other`.
+/// A pattern counts as a channel: its dimension has its listeners and the posts they receive. Lanes of one name are
+/// added up. Beyond 1,000 channels, and 1,000 names of lanes, further ones share the dimension `other`. What has gone
+/// is reported once more, as zero.
 public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`
-    private static let mostChannels = 1_000
+    /// How many values a dimension has before further ones share `other`.
+    private static let mostValues = 1_000
 
     /// Weak, because the switchboard keeps its instruments. Written in the initialiser only; the rest is
     /// constant or locked.
@@ -56,8 +58,46 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         let spent: Timer
     }
 
+    /// One time series of a gauge.
+    private struct Series: Hashable {
+        let label: String
+        /// Names and values, by turns.
+        let dimensions: [ExactText]
+
+        init(_ label: String, _ dimensions: [(String, String)]) {
+            self.label = label
+            self.dimensions = dimensions.flatMap { [ExactText($0.0), ExactText($0.1)] }
+        }
+
+        /// As swift-metrics expects them.
+        var pairs: [(String, String)] {
+            stride(from: 0, to: dimensions.count, by: 2).map { (dimensions[$0].text, dimensions[$0 + 1].text) }
+        }
+    }
+
+    /// The gauges of one report.
+    private struct Gauges {
+        /// Nil: there is no value now, and the last one stays.
+        var values: [Series: Double?] = [:]
+
+        mutating func set(_ value: Double?, _ label: String, _ dimensions: [(String, String)]) {
+            values[Series(label, dimensions)] = .some(value)
+        }
+
+        mutating func add(_ value: Int, _ label: String, _ dimension: (String, String)) {
+            let series = Series(label, [dimension])
+            values[series] = (values[series] ?? 0).map { $0 + Double(value) }
+        }
+    }
+
+    /// What reports gauges, of which each has its own.
+    private enum Reporter { case counts, stores }
+
     private struct Known {
-        var channels: Set<ExactText> = []
+        /// The values of the dimensions `channel` and `lane`.
+        var values: [String: Set<ExactText>] = [:]
+        /// The gauges in the last report of each.
+        var gauges: [Reporter: Set<Series>] = [:]
         /// The totals reported so far.
         var totals: [ExactText: Int] = [:]
         /// Timers by channel, made once, as backends expect.
@@ -136,43 +176,58 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     public func reportStores() async {
         guard let stores else { return }
         do {
-            for store in try await stores() { report(store) }
+            var gauges = Gauges()
+            for store in try await stores() { add(store, to: &gauges) }
+            record(gauges, of: .stores)
         } catch {
             let code = (error as? BridgeError).map { "\($0.code)" } ?? "\(type(of: error))"
             Counter(label: "channels_store_failures", dimensions: [("code", code)], factory: factory).increment()
         }
     }
 
-    private func report(_ store: StoreStatus) {
+    private func add(_ store: StoreStatus, to gauges: inout Gauges) {
         let seconds = { (age: Duration) in age / .seconds(1) }
         let here = [("store", store.name)]
-        record(store.deadLetters.map(Double.init), "channels_store_dead_letters", here)
-        record(store.fileBytes.map(Double.init), "channels_store_file_bytes", here)
-        record(store.logBytes.map(Double.init), "channels_store_log_bytes", here)
-        record(store.commitAge.map(seconds), "channels_store_commit_age", here)
+        gauges.set(store.deadLetters.map(Double.init), "channels_store_dead_letters", here)
+        gauges.set(store.fileBytes.map(Double.init), "channels_store_file_bytes", here)
+        gauges.set(store.logBytes.map(Double.init), "channels_store_log_bytes", here)
+        gauges.set(store.commitAge.map(seconds), "channels_store_commit_age", here)
         for name in store.names {
             let dimensions = here + [("name", name.name), ("pattern", name.pattern)]
-            record(Double(name.waiting), "channels_durable_waiting", dimensions)
-            record(Double(name.unsettled), "channels_durable_unsettled", dimensions)
-            record(Double(name.processes), "channels_durable_processes", dimensions)
+            gauges.set(Double(name.waiting), "channels_durable_waiting", dimensions)
+            gauges.set(Double(name.unsettled), "channels_durable_unsettled", dimensions)
+            gauges.set(Double(name.processes), "channels_durable_processes", dimensions)
             // Unknown, unless there is nothing to do.
             let age = name.oldestAge ?? (name.waiting + name.unsettled == 0 ? .zero : nil)
-            record(age.map(seconds), "channels_durable_oldest_age", dimensions)
+            gauges.set(age.map(seconds), "channels_durable_oldest_age", dimensions)
         }
     }
 
-    private func record(_ value: Double?, _ label: String, _ dimensions: [(String, String)]) {
-        if let value { Gauge(label: label, dimensions: dimensions, factory: factory).record(value) }
+    /// Records gauges, and zero for those of the last report that are not among them: a backend shows the last value of
+    /// a gauge for ever.
+    private func record(_ gauges: Gauges, of reporter: Reporter) {
+        let gone = known.withLock { known in
+            let before = known.gauges.updateValue(Set(gauges.values.keys), forKey: reporter) ?? []
+            return before.filter { gauges.values[$0] == nil }
+        }
+        // Without the lock, because the factory is the user's.
+        for series in gone { gauge(series).record(0) }
+        for case (let series, let value?) in gauges.values { gauge(series).record(value) }
+    }
+
+    private func gauge(_ series: Series) -> Gauge {
+        Gauge(label: series.label, dimensions: series.pairs, factory: factory)
     }
 
     private func handOver() {
         guard let snapshot = switchboard?.snapshot() else { return }
         var totals: [ExactText: Int] = [:]
-        var gauges: [ExactText: (waiting: Int, listeners: Int)] = [:]
+        var gauges = Gauges()
         var names = Set(snapshot.channels.map { ExactText($0.name) })
         for channel in snapshot.channels + snapshot.watched + snapshot.protocols + snapshot.patterns {
-            let name = dimension(channel.name)
-            let gauge = ExactText(name)
+            let name = dimension("channel", channel.name)
+            gauges.add(0, "channels_waiting", ("channel", name))
+            gauges.add(0, "channels_listeners", ("channel", name))
             var key = "\(channel.kind) \(channel.name)"
             // Each has one listener, and all of them the same number.
             if channel.kind == .pattern, let site = channel.listeners.first?.registrationSite { key += " \(site)" }
@@ -188,17 +243,16 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
                 add(listener.droppedCount, "channels_dropped", name, key, &totals)
                 add(listener.missedCount, "channels_missed", name, key, &totals)
                 add(listener.failureCount, "channels_failed", name, key, &totals)
-                gauges[gauge, default: (0, 0)].waiting += listener.waitingCount ?? 0
-                gauges[gauge, default: (0, 0)].listeners += 1
+                gauges.add(listener.waitingCount ?? 0, "channels_waiting", ("channel", name))
+                gauges.add(1, "channels_listeners", ("channel", name))
             }
         }
         // Forgets removed channels, so that this does not grow.
         known.withLock { [totals] in $0.totals = totals }
-        for (name, gauge) in gauges {
-            self.gauge("channels_waiting", ("channel", name.text)).record(gauge.waiting)
-            self.gauge("channels_listeners", ("channel", name.text)).record(gauge.listeners)
+        for lane in snapshot.lanes {
+            gauges.add(lane.waitingCount, "channels_lane_waiting", ("lane", dimension("lane", lane.name)))
         }
-        for lane in snapshot.lanes { gauge("channels_lane_waiting", ("lane", lane.name)).record(lane.waitingCount) }
+        record(gauges, of: .counts)
     }
 
     /// Reports the increase of a count since the last time. A smaller count was reset to zero meanwhile.
@@ -220,17 +274,13 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         Counter(label: label, dimensions: [("channel", channel)], factory: factory).increment(by: added)
     }
 
-    private func gauge(_ label: String, _ dimension: (String, String)) -> Gauge {
-        Gauge(label: label, dimensions: [dimension], factory: factory)
-    }
-
-    private func dimension(_ channel: String) -> String {
+    /// The value of a dimension: `other` if there are too many.
+    private func dimension(_ name: String, _ value: String) -> String {
         known.withLock { known in
-            guard known.channels.count < Self.mostChannels || known.channels.contains(ExactText(channel)) else {
-                return "other"
-            }
-            known.channels.insert(ExactText(channel))
-            return channel
+            let (count, isKnown) = (known.values[name]?.count ?? 0, known.values[name]?.contains(ExactText(value)))
+            guard count < Self.mostValues || isKnown == true else { return "other" }
+            known.values[name, default: []].insert(ExactText(value))
+            return value
         }
     }
 
@@ -260,7 +310,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     }
 
     private func record(_ delivery: DeliveryEvent, _ spent: Duration) {
-        let timers = timers(of: dimension(delivery.post.channelName))
+        let timers = timers(of: dimension("channel", delivery.post.channelName))
         timers.waited.recordNanoseconds(delivery.waitTime.limitInNanoseconds)
         timers.spent.recordNanoseconds(spent.limitInNanoseconds)
     }

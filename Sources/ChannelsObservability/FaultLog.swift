@@ -97,7 +97,9 @@ public final class FaultLog: ChannelInstrument {
         if let site = fault.registrationSite { metadata["site"] = "\(site)" }
         if let error = fault.underlyingError { metadata["error"] = "\(error)" }
         if suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
-        logger.log(level: level, "\(fault)", metadata: metadata)
+        // What the metadata says is not said twice.
+        let detail = fault.detail.map { ", \(onOneLine($0))" } ?? ""
+        logger.log(level: level, "\(fault.code) on \(fault.channelName)\(detail)", metadata: metadata)
     }
 }
 #endif

@@ -193,7 +193,10 @@ public struct Relay: Sendable {
         onFailure(error)
         let subject = "\(deadLetters).\(message.message.subject)"
         let letter = DeadLetter(message: message.message, error: error, deliveryCount: message.deliveryCount)
-        let keep = { try await source.keep(letter, on: subject, for: name) }
+        let keep = {
+            try await (source as? any LetterStore)?.prepare(forLetterOn: subject, under: deadLetters)
+            _ = try await source.keep(letter, on: subject, for: name, with: message.refuse)
+        }
         // A letter that cannot be kept would be redelivered forever.
         do { try await retry(keep) } catch let error as BridgeError { onFailure(error) }
         message.settle?(.terminated)

@@ -31,7 +31,7 @@ struct AccountTests {
         let refused = await fed.next(4)
         #expect(refused.settlement == .terminated && refused.statistics.refused == 1)
         #expect(await kitchen.board[.sold].postAndWait(Sale(total: 2)).isComplete)
-        fed.deliver(try #require(fed.transport.published.all.first), id: "own")
+        fed.deliver(try #require(fed.transport.published.all.last), id: "own")
         let echo = await fed.next(5)
         #expect(echo.settlement == .acknowledged && echo.statistics.echoes == 1)
         try await kitchen.stop()

@@ -297,6 +297,7 @@ struct DurableTests {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         let configuration = BridgeConfiguration.quick.with {
             $0.backoff = Backoff(first: .seconds(1), factor: 3, limit: .seconds(5))
+            $0.failureLimit = 5
         }
         let kitchen = await MiniProcess(
             "kitchen",

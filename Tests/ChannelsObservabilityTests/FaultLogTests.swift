@@ -30,6 +30,8 @@ struct FaultLogTests {
         let entry = try #require(handler.entries.first)
         #expect(handler.entries.count == 1)
         #expect(entry.level == .warning)
+        // What the metadata has is not in the text as well.
+        #expect(entry.message == "listenerThrew on shop.sold")
         #expect(entry.metadata["channel"] == "shop.sold")
         #expect(entry.metadata["code"] == "listenerThrew")
         #expect(entry.metadata["error"] == "Broken()")

@@ -101,6 +101,96 @@ struct MetricsTests {
         queue.resume()
     }
 
+    private func gauge(_ label: String, _ name: String, _ value: String) throws -> Double? {
+        try factory.expectRecorder(label, [(name, value)]).lastValue
+    }
+
+    @Test func lanesOfOneNameAreAddedUp() throws {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let queues = (0..<3).map { _ in DispatchQueue(label: "metrics.same") }
+        queues[0].suspend()
+        let tokens = queues.map { queue in board[.sold].listen(on: queue) { _ in } }
+        for total in 0..<5 { board[.sold].post(Sale(total: total)) }
+        for queue in queues.dropFirst() { queue.sync {} }
+        metrics.report()
+        let waiting = board.snapshot().lanes.filter { $0.name == "metrics.same" }.reduce(0) { $0 + $1.waitingCount }
+        #expect(waiting >= 5)
+        #expect(try gauge("channels_lane_waiting", "lane", "metrics.same") == Double(waiting))
+        for token in tokens { token.cancel() }
+        queues[0].resume()
+    }
+
+    @Test func gaugesOfWhatHasGoneReturnToZero() throws {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let kept = board.channel(ChannelName<Int>("metrics.kept"))
+        let queue = DispatchQueue(label: "metrics.gone")
+        queue.suspend()
+        let tokens = [kept.listen(on: queue) { _ in }, board[.sold].listen(on: queue) { _ in }]
+        for channel in ["metrics.kept", "shop.sold"] {
+            board[ChannelName<Int>(stringLiteral: "metrics.kept")].post(1)
+            board[.sold].post(Sale(total: 1))
+            metrics.report()
+            #expect(try gauge("channels_listeners", "channel", channel) == 1)
+            #expect(try gauge("channels_waiting", "channel", channel) ?? 0 > 0)
+        }
+        #expect(try gauge("channels_lane_waiting", "lane", "metrics.gone") ?? 0 > 0)
+        for token in tokens { token.cancel() }
+        queue.resume()
+        queue.sync {}
+        metrics.report()
+        // One channel is still there, the other has gone.
+        for channel in ["metrics.kept", "shop.sold"] {
+            #expect(try gauge("channels_listeners", "channel", channel) == 0)
+            #expect(try gauge("channels_waiting", "channel", channel) == 0)
+        }
+        #expect(try gauge("channels_lane_waiting", "lane", "metrics.gone") == 0)
+        // They are reported once more, and no longer.
+        let recorder = try factory.expectRecorder("channels_listeners", [("channel", "shop.sold")])
+        let count = recorder.values.count
+        metrics.report()
+        #expect(recorder.values.count == count)
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test func gaugesOfADurableNameThatHasGoneReturnToZero() async throws {
+        let names = Locked(["kitchen", "bar"])
+        let metrics = ChannelMetrics(
+            board,
+            stores: {
+                var status = StoreStatus(name: "messages")
+                status.names = names.withLock { $0 }.map { text in
+                    var name = StoreStatus.DurableName(name: text, pattern: ">")
+                    name.waiting = 7
+                    // Unknown, once the other has gone.
+                    name.oldestAge = names.withLock { $0.count } == 2 ? .seconds(9) : nil
+                    return name
+                }
+                return [status]
+            },
+            factory: factory
+        )
+        func value(_ label: String, _ name: String) throws -> Double? {
+            try factory.expectRecorder(label, [("store", "messages"), ("name", name), ("pattern", ">")]).lastValue
+        }
+        await metrics.reportStores()
+        #expect(try value("channels_durable_waiting", "bar") == 7 && value("channels_durable_oldest_age", "bar") == 9)
+        names.withLock { $0 = ["kitchen"] }
+        await metrics.reportStores()
+        #expect(try value("channels_durable_waiting", "bar") == 0 && value("channels_durable_oldest_age", "bar") == 0)
+        #expect(try value("channels_durable_waiting", "kitchen") == 7)
+        #expect(try value("channels_durable_oldest_age", "kitchen") == 9)
+    }
+
+    @Test func beyondAThousandLanesTheRestShareADimension() throws {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let tokens = (0..<1_010).map { board[.sold].listen(on: DispatchQueue(label: "lane-\($0)")) { _ in } }
+        metrics.report()
+        let series = Set(factory.recorders.filter { $0.label == "channels_lane_waiting" }.map { "\($0.dimensions)" })
+        #expect(series.count == 1_001)
+        #expect(try gauge("channels_lane_waiting", "lane", "other") != nil)
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func faultsAreCountedAndTimesRecordedWhereChannelsAreTraced() async throws {
         board.diagnostics = .trace
         let token = board.add(ChannelMetrics(board, factory: factory))

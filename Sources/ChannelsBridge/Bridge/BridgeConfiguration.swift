@@ -16,9 +16,9 @@ public struct BridgeConfiguration: Sendable {
     /// The name under which the broker keeps dead letters of durable messages: with `dead`, letters of
     /// `shop.sold` are published durably on `dead.shop.sold`, after the ``subjectPrefix``.
     ///
-    /// A message is terminated only once its letter is stored, or is too large to store. The broker must
-    /// store these subjects. ``DeadLetterBox`` republishes them. Nil by default: dead letters are only passed
-    /// to the handler.
+    /// A message is terminated only once its letter is stored; until then it is delivered again, after the
+    /// ``backoff``. ``DeadLetterBox`` republishes letters. `dead` by default. Nil: dead letters are only passed
+    /// to the handler, and lost without one.
     public var deadLetters: String?
     /// How many messages all routes of the bridge may hold together: half for messages to be sent or
     /// acknowledged, half for messages queued for listeners, including lanes and mailboxes.
@@ -43,14 +43,14 @@ public struct BridgeConfiguration: Sendable {
     /// How often the listeners of a durable message may fail, in this process, before it becomes a dead
     /// letter.
     ///
-    /// Only errors of listeners and the ``listenerTimeout`` count, not shutdowns, crashes or full buffers. 5
-    /// by default.
+    /// Only errors of listeners and the ``listenerTimeout`` count, not shutdowns, crashes or full buffers. 24
+    /// by default, which takes an hour with the default ``backoff``.
     public var failureLimit: Int
     /// How often the broker may deliver a durable message before it becomes a dead letter without reaching
     /// listeners: for a message that crashes its process each time.
     ///
     /// Shutdowns and crashes count, also for messages that were only queued in that process: choose a large
-    /// number, such as 100, and set ``deadLetters``. Nil by default: no limit.
+    /// number, such as 100. Nil by default: no limit.
     public var deliveryLimit: Int?
     /// How long the listeners of a durable message may take together before the message counts as failed and
     /// is delivered again.
@@ -58,8 +58,8 @@ public struct BridgeConfiguration: Sendable {
     /// A running listener is not stopped. Messages behind it time out, too, without reaching a listener:
     /// choose a limit that only a hanging listener exceeds. Nil by default: no limit.
     public var listenerTimeout: Duration?
-    /// The delays before a failed message is delivered again, and between attempts to publish. From 100
-    /// milliseconds to 30 seconds by default.
+    /// The delays before a failed message is delivered again, and between attempts to publish, which are at
+    /// most 30 seconds apart. From 100 milliseconds to five minutes by default.
     public var backoff: Backoff
     /// How long to wait for the reply of another process to a request. Ten seconds by default.
     public var requestTimeout: Duration
@@ -75,14 +75,14 @@ public struct BridgeConfiguration: Sendable {
     public init(
         codec: any Codec = JSONCodec(),
         subjectPrefix: String = "",
-        deadLetters: String? = nil,
+        deadLetters: String? = "dead",
         messageLimit: Int = 131_072,
         byteLimit: Int = 256 << 20,
         unacknowledgedLimit: Int = 1_024,
-        failureLimit: Int = 5,
+        failureLimit: Int = 24,
         deliveryLimit: Int? = nil,
         listenerTimeout: Duration? = nil,
-        backoff: Backoff = Backoff(),
+        backoff: Backoff = Backoff(limit: .seconds(300)),
         requestTimeout: Duration = .seconds(10),
         concurrentRequestLimit: Int = 64,
         closeTimeout: Duration = .seconds(10),
@@ -111,6 +111,9 @@ public struct BridgeConfiguration: Sendable {
     var window: Int { max(routeLimit, 16_384) }
     /// How many bytes they may have together.
     var routeByteLimit: Int { max(byteLimit / 8, 1) }
+    /// The delay between attempts to publish: the broker does not come back sooner if it is asked less often.
+    func pause(before attempt: Int) -> Duration { min(backoff.delay(before: attempt), .seconds(30)) }
+
     /// After how many failed attempts to publish a durable message, or to store a state, a fault is raised, each time.
     static let attemptsPerFault = 8
 

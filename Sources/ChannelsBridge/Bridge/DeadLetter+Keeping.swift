@@ -17,43 +17,80 @@ package enum DeadLetterHeader {
     package static let idPrefix = "dead-letter-"
 }
 
+/// A transport that has to know where letters will be kept, so that it keeps them until somebody puts them back.
+package protocol LetterStore: Transport {
+    /// Makes sure that letters are kept. Called before each one is stored.
+    ///
+    /// - Parameters:
+    ///   - subject: The subject of the letter.
+    ///   - prefix: With what the subjects of all letters begin, before a dot.
+    func prepare(forLetterOn subject: String, under prefix: String) async throws
+}
+
 extension BridgeContext {
-    /// Publishes a dead letter of a durable name, and returns when the broker has stored it. Without
-    /// ``BridgeConfiguration/deadLetters`` it does nothing.
-    func keep(_ letter: DeadLetter, of durableName: String) async throws {
-        guard let name = configuration.deadLetters else { return }
+    /// Keeps the letter of a durable message, if letters are kept.
+    ///
+    /// - Returns: See ``Transport/keep(_:on:for:with:)``; true also if none are kept.
+    func keep(_ letter: DeadLetter, of inbound: InboundMessage, for durableName: String) async throws -> Bool {
+        guard let name = configuration.deadLetters else { return true }
         let prefix = configuration.subject(of: name)
-        let subject = letter.message.subject
-        // One that cannot be handled is not kept again.
-        guard !subject.utf8.starts(with: (prefix + ".").utf8) else { return }
-        let keptSubject = "\(prefix).\(configuration.name(ofSubject: subject))"
-        try await transport.keep(letter, on: keptSubject, for: durableName)
+        // One that cannot be handled is not kept again: the broker has it.
+        guard !letter.message.subject.utf8.starts(with: (prefix + ".").utf8) else { return true }
+        let subject = "\(prefix).\(configuration.name(ofSubject: letter.message.subject))"
+        try await (transport as? any LetterStore)?.prepare(forLetterOn: subject, under: prefix)
+        return try await transport.keep(letter, on: subject, for: durableName, with: inbound.refuse)
     }
 }
 
 extension Transport {
-    /// Publishes a dead letter of a message durably, for a durable name.
+    /// Stores the dead letter of a durable message, for a durable name; where the transport can, it removes the message
+    /// in the same transaction.
     ///
-    /// A letter has more headers than its message. If that makes it too large for the broker, it is published
+    /// A letter has more headers than its message. If that makes it too large for the broker, it is stored
     /// without those that only explain it.
-    package func keep(_ letter: DeadLetter, on subject: String, for durableName: String) async throws {
-        let message = letter.message
+    ///
+    /// - Parameter refuse: ``InboundMessage/refuse`` of the message.
+    /// - Returns: Whether the letter is stored, so that the message may be terminated; false if it has been settled
+    ///   otherwise meanwhile, or has gone to another process.
+    @discardableResult
+    package func keep(
+        _ letter: DeadLetter,
+        on subject: String,
+        for durableName: String,
+        with refuse: (@Sendable (TransportMessage) async throws -> Bool)? = nil
+    ) async throws -> Bool {
+        let store: (TransportMessage) async throws -> Bool = { message in
+            if let refuse { return try await refuse(message) }
+            try await publish(message, durable: true)
+            return true
+        }
+        let kept = try letter.kept(on: subject, for: durableName)
+        do { return try await store(kept) } catch let error as BridgeError where error.code == .payloadTooLarge {
+            return try await store(kept.withoutExplanations)
+        }
+    }
+}
+
+extension DeadLetter {
+    /// The message that is stored for it.
+    fileprivate func kept(on subject: String, for durableName: String) throws -> TransportMessage {
         var headers = message.headers
         headers.setValid(message.subject, for: DeadLetterHeader.subject)
         headers.setValid(durableName.percentEncoded, for: DeadLetterHeader.name)
-        headers.setValid(String(letter.error.description.prefix(500)).percentEncoded, for: DeadLetterHeader.reason)
+        headers.setValid(String(error.description.prefix(500)).percentEncoded, for: DeadLetterHeader.reason)
         if let id = headers[TransportHeaders.id] { headers.setValid(id, for: DeadLetterHeader.id) }
-        headers.setValid("\(letter.deliveryCount)", for: DeadLetterHeader.attempts)
+        headers.setValid("\(deliveryCount)", for: DeadLetterHeader.attempts)
         headers.setValid(DeadLetterHeader.idPrefix + randomIdentifier(), for: TransportHeaders.id)
-        var kept = try TransportMessage(subject: subject, headers: headers, body: message.body)
-        do { try await publish(kept, durable: true) } catch let error as BridgeError
-            where error.code == .payloadTooLarge
-        {
-            headers.remove(DeadLetterHeader.reason)
-            headers.remove(DeadLetterHeader.id)
-            headers.remove(DeadLetterHeader.attempts)
-            kept = TransportMessage(valid: kept.subject, headers: headers, body: message.body)
-            try await publish(kept, durable: true)
+        return try TransportMessage(subject: subject, headers: headers, body: message.body)
+    }
+}
+
+extension TransportMessage {
+    fileprivate var withoutExplanations: TransportMessage {
+        var message = self
+        for name in [DeadLetterHeader.reason, DeadLetterHeader.id, DeadLetterHeader.attempts] {
+            message.headers.remove(name)
         }
+        return message
     }
 }

@@ -192,13 +192,19 @@ struct InMemoryBrokerState {
             limit: wanted.unsettledLimit,
             byteLimit: wanted.unsettledByteLimit
         )
-        if consumers[key] == nil { begin(key, from: (wanted.start ?? .beginning).position) }
+        begin(key, from: (wanted.start ?? .beginning).position)
         connection.memberships.append((key, member))
         join(key, member)
     }
 
-    /// Stores earlier messages for a name that is new.
+    /// Stores messages for a durable name from now on, before it subscribes.
+    mutating func keep(_ pattern: ChannelPattern, for name: String) {
+        begin(ConsumerKey(name: ExactText(name), pattern: pattern), from: .beginning)
+    }
+
+    /// Stores messages for a name, if it is new, and earlier ones.
     private mutating func begin(_ key: ConsumerKey, from position: ReplayStart.Position) {
+        guard consumers[key] == nil else { return }
         var consumer = DurableConsumer(pattern: key.pattern)
         for logged in log where key.pattern.matches(logged.entry.message.subject) {
             let isWanted =

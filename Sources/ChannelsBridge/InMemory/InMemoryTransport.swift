@@ -197,3 +197,11 @@ public final class InMemoryTransport: Transport {
         try whileConnected(subject) { $0.watch(connection, subject, HandlerQueue(onValue)) }
     }
 }
+
+extension InMemoryTransport: LetterStore {
+    /// Keeps letters for those who put them back, who may come later than the messages that the broker replays.
+    package func prepare(forLetterOn subject: String, under prefix: String) async throws {
+        let pattern = try ChannelPattern(validating: prefix + ".>")
+        try whileConnected(subject) { $0.keep(pattern, for: DeadLetterBox.durableName) }
+    }
+}

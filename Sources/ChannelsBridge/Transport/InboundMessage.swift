@@ -29,6 +29,20 @@ public struct InboundMessage: Sendable {
     /// What the transport adds to `RemoteDelivery` for its own use.
     package var context: (any DeliveryContext)?
 
+    /// Removes a durable message that cannot be handled, and stores its dead letter, in one transaction: both or
+    /// neither. Nil if the transport has no such transactions.
+    ///
+    /// Returns false, and stores nothing, if the message no longer belongs to this delivery, because a listener has
+    /// settled it or it has gone to another process. Once it has returned, no listener can settle the message, and
+    /// ``settle`` does nothing. If it throws, nothing has changed.
+    ///
+    /// Called while listeners may still be running, which may be about to commit a settlement of their own: whichever
+    /// transaction commits first decides.
+    ///
+    /// - Parameter letter: The letter, with its own subject and identifier.
+    /// - Throws: The errors of ``Transport/publish(_:durable:)`` for a durable message.
+    package var refuse: (@Sendable (_ letter: TransportMessage) async throws -> Bool)?
+
     /// Creates a message, for the author of a transport.
     public init(
         _ message: TransportMessage,

@@ -24,7 +24,7 @@ public struct ReplayStart: Hashable, Sendable {
     public static func time(secondsSince1970: Double) -> ReplayStart {
         require(
             !secondsSince1970.isNaN,
-            "ReplayStart.time(secondsSince1970: \(secondsSince1970)) is no time; write seconds, or .stored or .new"
+            "ReplayStart.time(secondsSince1970: \(secondsSince1970)) is no time; write seconds, or .beginning or .new"
         )
         return ReplayStart(
             position: .time(secondsSince1970: Timestamp(secondsSince1970: secondsSince1970).secondsSince1970)

@@ -184,16 +184,23 @@ struct IncomingDelivery: Sendable {
         _ error: BridgeError
     ) async {
         let letter = DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount)
+        let count = failures[key(of: inbound, identity)] ?? 0
         if inbound.settle != nil {
-            do { try await context.keep(letter, of: durableName) } catch {
+            do {
+                if try await !context.keep(letter, of: inbound, for: durableName) {
+                    // A listener has committed it after all, or it was lost to another process, which handles it.
+                    failures[key(of: inbound, identity)] = nil
+                    return context.count(inbound.context?.isSettledByListener == true ? \.received : \.unfinished)
+                }
+            } catch {
                 let error = BridgeError.from(error, subject: inbound.message.subject)
                 context.report(error)
-                guard error.code.concernsTheMessage else {
-                    // It is not lost: it comes again, and its letter is published then.
-                    let delay = context.configuration.backoff.delay(before: inbound.deliveryCount)
+                // What can never be stored, only the handler can keep. Anything else is not lost: it comes again, and
+                // its letter is stored then.
+                guard error.code.concernsTheMessage, context.onDeadLetter != nil else {
+                    let delay = context.configuration.backoff.delay(before: max(inbound.deliveryCount, count))
                     return settle(inbound, .retry(after: delay), \.retried)
                 }
-                // It would be redelivered forever. Only the handler can keep it.
             }
             failures[key(of: inbound, identity)] = nil
         }

@@ -187,7 +187,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             let isNew = isDenied && !attempts.wereDenied
             attempts.wereDenied = isDenied
             if isNew || attempts.count % BridgeConfiguration.attemptsPerFault == 0 { context.lose(error, \.failed) }
-            let delay = context.configuration.backoff.delay(before: attempts.count)
+            let delay = context.configuration.pause(before: attempts.count)
             if isDenied {
                 _ = guarded.withLock { $0.sync.refused(outgoing) }
                 tryAgain(after: delay)

@@ -105,6 +105,17 @@ actor StreamSetup {
         hasMessages.store(true, ordering: .releasing)
     }
 
+    /// Creates the stream of dead letters, if no other one keeps them.
+    func prepareLetters(on subject: String, under prefix: String) async throws {
+        guard configuration.createsStreams else { return }
+        do { return try await jetStream.checkStream(of: subject) } catch let error as BridgeError
+            where error.code == .unsupported
+        {}
+        let name = prefix.uppercased().replacing(".", with: "_")
+        let replicas = configuration.streams.map(\.replicas).max() ?? 1
+        try await create(NATSStream(name, subjects: [prefix + ".>"], replicas: replicas))
+    }
+
     /// The bucket of the states.
     func prepareStates() async throws {
         try await untilKnown(.states)

@@ -248,7 +248,7 @@ final class DurableSender: RouteSender {
     }
 
     private func pause(after attempts: Int) {
-        let delay = context.configuration.backoff.delay(before: attempts)
+        let delay = context.configuration.pause(before: attempts)
         let clock = context.configuration.clock
         let pause = Task { [self] in
             try? await withTimeLimit(delay, clock: clock) { await self.restored.wait() }
