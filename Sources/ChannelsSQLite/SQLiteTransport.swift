@@ -171,7 +171,9 @@ public final class SQLiteTransport: Transport {
 
     func mailbox(_ subject: String? = nil) throws -> SQLiteMailbox { try connection(subject).mailbox }
 
-    private func check(_ message: TransportMessage) throws {
+    private func check(_ message: TransportMessage) throws { try Self.check(message, configuration) }
+
+    static func check(_ message: TransportMessage, _ configuration: SQLiteConfiguration) throws {
         guard message.body.count <= configuration.bodyLimit else {
             let detail = "\(message.body.count) bytes, the bodyLimit is \(configuration.bodyLimit)"
             throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)

@@ -3,6 +3,7 @@ import Channels
 import ChannelsBridge
 import ChannelsSQLite
 import ChannelsTesting
+import Dispatch
 import GRDB
 import TestSupport
 import Testing
@@ -101,6 +102,78 @@ struct InboxTests {
         let posted = Posted(Sale(dish: "soup", total: 1), channelName: "shop.sold")
         let error = await #expect(throws: BridgeError.self) { try await database.write { try posted.settle(in: $0) } }
         #expect(error?.code == .unsupported)
+    }
+
+    /// A copy has the same rows, in another file.
+    @Test func aCopyOfTheFileIsRefusedAtEveryAttempt() async throws {
+        let database = try await database()
+        let copy = TemporaryFile()
+        try await running { board, _ in
+            let errors = Recorder<BridgeError>()
+            let token = board[.sold].posts.listen { post in
+                let other = try DatabaseQueue(path: copy.path)
+                try database.backup(to: other)
+                do { try await other.write { try post.settle(in: $0) } } catch let error as BridgeError {
+                    errors.record(error)
+                    throw error
+                }
+            }
+            try await send(1, database)
+            let all = await errors.wait(count: 3)
+            #expect(all.allSatisfy { $0.code == .refused })
+            withExtendedLifetime(token) {}
+        }
+    }
+
+    /// The letter and the effect are of one message: whichever commits first decides.
+    @Test func aMessageHasItsEffectOrALetterAndNeverBoth() async throws {
+        let database = try await database()
+        let board = Switchboard()
+        let count = 40
+        var configuration = BridgeConfiguration(
+            failureLimit: 1,
+            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(1))
+        )
+        configuration.listenerTimeout = .milliseconds(20)
+        let bridge = Bridge(
+            "kitchen",
+            switchboard: board,
+            transport: SQLiteTransport(path: file.path),
+            routes: [.incoming(.sold, durable: true)],
+            configuration: configuration
+        )
+        let running = Task { try await bridge.run() }
+        let ends = Tally()
+        let token = board[.sold].posts.listen { post in
+            // Its commit comes about when the time is up, or a little later.
+            await withCheckedContinuation { continuation in
+                let time = DispatchTime.now() + .microseconds(19_500 + post.message.total * 50)
+                DispatchQueue.global().asyncAfter(deadline: time) { continuation.resume() }
+            }
+            defer { ends.add() }
+            // Cancelled or not: the write is not.
+            let write = Task.detached {
+                try await database.write { db in
+                    try Self.note(post.message, db)
+                    try post.settle(in: db)
+                }
+            }
+            try await write.value
+        }
+        try await send(count, database)
+        await ends.wait(until: count)
+        try await wait(for: "all to be settled") { try await unsettled(database) == 0 }
+        running.cancel()
+        _ = await running.result
+        let letters = try await database.read {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages WHERE subject = 'dead.shop.sold'") ?? 0
+        }
+        #expect(try await effects(database).count + letters == count)
+        withExtendedLifetime(token) {}
+    }
+
+    private func wait(for what: String, until isDone: () async throws -> Bool) async throws {
+        while try await !isDone() { await Task.yield() }
     }
 
     @Test func whatHasBeenHandledIsKnown() async throws {

@@ -132,6 +132,62 @@ struct SQLiteFileTests {
         await isRefused { try await mailbox.perform(.task) { _, _ in } }
     }
 
+    /// A transport that is closed while nothing can be written ends all the same, and leaves what it held to others.
+    @Test func closingEndsWhileTheFileStaysLocked() async throws {
+        let transport = try await file.connected(SQLiteConfiguration(path: file.path, busyTimeout: .milliseconds(100)))
+        let held = Recorder<InboundMessage>()
+        try await transport.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { held.record($0) }
+        try await transport.publish(message("soup"), durable: true)
+        await held.wait(count: 1)
+        let foreign = try file.foreignDatabase()
+        try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        let error = await #expect(throws: BridgeError.self) { try await transport.close(timeout: .patience) }
+        #expect(error?.code == .closingTimedOut && file.companions(after: "-member-").isEmpty)
+        try await foreign.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        let other = try await file.connected()
+        let heard = try await hear("kitchen", on: other)
+        #expect(await heard.wait(count: 1) == ["soup"])
+        withExtendedLifetime(held) {}
+        try await other.close(timeout: .patience)
+    }
+
+    // MARK: The folder
+
+    /// Only what a connection can have written is removed from the folder.
+    @Test func filesOfTheUserWithSimilarNamesAreLeftAlone() async throws {
+        let names = [
+            "list.csv", "photo.jpg", "1", "0123456789abcdef0", "0123456789ABCDEF", "0123456789abcdef", "fedcba9876543210",
+        ]
+        for name in names {
+            try Data("precious".utf8).write(to: URL(filePath: file.path + "-member-" + name))
+        }
+        // One that nobody may write, as ours.
+        chmod(file.path + "-member-fedcba9876543210", 0o444)
+        // What a process leaves behind that was killed at once.
+        let left = file.path + "-member-00000000000000ff"
+        try Data().write(to: URL(filePath: left))
+        chmod(left, 0o444)
+        let transport = try await file.connected()
+        _ = try await hear("kitchen", on: transport)
+        try await transport.close(timeout: .patience)
+        let found = file.companions(after: "-member-").map { $0.dropFirst(file.path.count + "-member-".count) }
+        #expect(Set(found.map(String.init)) == Set(names))
+        for name in names { try FileManager.default.removeItem(atPath: file.path + "-member-" + name) }
+    }
+
+    // MARK: Headers
+
+    /// A combining mark makes one character with what is before it, be it a line break or a colon.
+    @Test func headersArriveAsTheyWereSet() async throws {
+        let transport = try await file.connected()
+        let heard = Recorder<TransportHeaders>()
+        try await transport.subscribe(to: "shop.>", durableName: "kitchen") { heard.record($0.message.headers) }
+        let headers: TransportHeaders = ["x-first": "1", "x-accent": "\u{301}acute: value", "x-variation": "\u{FE0F}", "x-last": ""]
+        try await transport.publish(TransportMessage(subject: "shop.sold", headers: headers, body: []), durable: true)
+        #expect(await heard.wait(count: 1) == [headers])
+        try await transport.close(timeout: .patience)
+    }
+
     // MARK: Bad files
 
     private func failure(of path: String) async -> BridgeError? {

@@ -282,6 +282,10 @@ final class FileConnection {
         )
         message.storedAt = Timestamp(secondsSince1970: claim.time)
         message.context = delivery
+        message.refuse = { [configuration] letter in
+            try SQLiteTransport.check(letter, configuration)
+            return try await delivery.refuse(keeping: letter)
+        }
         return message
     }
 
