@@ -1,15 +1,21 @@
 #if SQLite
 import Foundation
-import TestSupport
 import Testing
 
 /// Whole histories of a file and the processes that use it: killed, stopped and closed, with commits that fail, clocks that
 /// step, names that are removed and older copies that are restored. A history is played by one thread in no time.
 ///
-/// `CHANNELS_HISTORIES` says how many; `Scripts/verify sqlite-histories` plays as many as one likes, and shows that
-/// faults are found.
+/// `CHANNELS_HISTORIES` says how many, and `CHANNELS_FIRST_HISTORY` the first; `Scripts/verify sqlite-histories` plays as
+/// many as one likes, and shows that planted faults are found.
 struct SimulationTests {
-    static let count = ProcessInfo.processInfo.environment["CHANNELS_HISTORIES"].flatMap { Int($0) } ?? 1_000
+    private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
+
+    private static var seeds: Range<Int> {
+        let first = number("CHANNELS_FIRST_HISTORY") ?? 0
+        let seeds = first..<first + (number("CHANNELS_HISTORIES") ?? 600)
+        return number("CHANNELS_SEED").map { $0..<$0 + 1 } ?? seeds
+    }
+
     /// So many parts run at once.
     static let parts = 2
 
@@ -21,7 +27,7 @@ struct SimulationTests {
             .appending(path: "channels-\(UUID())").path()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        for seed in Seed.numbers(Self.count) where seed % Self.parts == part {
+        for seed in Self.seeds where seed % Self.parts == part {
             let world = try World(seed: seed, folder: folder)
             // The names are there from the start: nothing is kept for one that is not known.
             try world.settle()
