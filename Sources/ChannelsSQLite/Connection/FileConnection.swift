@@ -72,18 +72,20 @@ final class FileConnection {
         if session == nil, !hasEnded, nextOpening <= now { open(now) }
         if let session {
             do {
-                try check(session, now)
-                try work(session, now)
+                // Together, so that one that is idle is woken once a second.
+                let isDue = nextCheck <= now
+                if isDue { try check(session, now) }
+                try work(session, looks: isDue || schedule.next <= now, now)
             } catch is SQLiteSession.WentBack { beginAgain(now) } catch { fail(error, now) }
         }
         return hasEnded ? nil : next(now)
     }
 
-    private func work(_ session: SQLiteSession, _ now: Instant) throws {
+    private func work(_ session: SQLiteSession, looks: Bool, _ now: Instant) throws {
         addDueReleases(now)
         try removeOld(session, now)
         var isNew = false
-        if canRead, schedule.next <= now {
+        if canRead, looks {
             let found = try session.version()
             isNew = found != version
             // It is read again if that fails.
@@ -193,7 +195,6 @@ final class FileConnection {
 
     /// Looks once a second at what nobody tells: whether the files are there, and whether other members have ended.
     private func check(_ session: SQLiteSession, _ now: Instant) throws {
-        guard nextCheck <= now else { return }
         nextCheck = now + LookSchedule.net
         do { try session.check() } catch {
             guard isReplaced(session) else { throw error }

@@ -63,8 +63,9 @@ final class FileWatch {
         if pending.hasMemberClosed { return }
         var events = [pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0)]
         if descriptor >= 0 { events.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)) }
-        let milliseconds = Int32(clamping: time.tv_sec * 1_000 + time.tv_nsec / 1_000_000)
-        guard poll(&events, UInt(events.count), milliseconds) == 0, milliseconds == 0 else { return }
+        let isShort = time.tv_sec == 0 && time.tv_nsec < 1_000_000
+        let milliseconds = isShort ? 0 : Int32(clamping: time.tv_sec * 1_000 + (time.tv_nsec + 999_999) / 1_000_000)
+        guard poll(&events, UInt(events.count), milliseconds) == 0, isShort else { return }
         // It counts in milliseconds. So short a time need not be interrupted.
         var rest = timespec(tv_sec: 0, tv_nsec: min(time.tv_nsec, 300_000))
         nanosleep(&rest, nil)

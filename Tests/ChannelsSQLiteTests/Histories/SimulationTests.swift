@@ -12,7 +12,7 @@ struct SimulationTests {
 
     private static var seeds: Range<Int> {
         let first = number("CHANNELS_FIRST_HISTORY") ?? 0
-        let seeds = first..<first + (number("CHANNELS_HISTORIES") ?? 600)
+        let seeds = first..<first + (number("CHANNELS_HISTORIES") ?? 400)
         return number("CHANNELS_SEED").map { $0..<$0 + 1 } ?? seeds
     }
 

@@ -22,8 +22,8 @@ func say(_ line: String) {
 ///     filed compare FILE                       prints how many orders there are without a message, and messages without an order
 ///     filed inbox FILE                         books each of those messages and settles it, in one transaction
 ///     filed booked FILE                        prints how many messages are booked, more than once, and not at all
-///     filed latency FILE COUNT                 sends to itself by an echo in another process
-///     filed echo FILE                          is that other process
+///     filed ping FILE COUNT PAUSE              stores numbers, PAUSE milliseconds apart, and prints when each was published and stored
+///     filed pong FILE                          prints when it hears each of them
 ///     filed fill FILE COUNT                    stores numbers that nobody hears
 ///     filed names FILE NAMES COUNT             hears as many numbers under many durable names, and prints how many a second
 ///     filed wait FILE SECONDS                  stores one number after the other, and prints the longest wait for one
@@ -46,8 +46,8 @@ enum Filed {
         case ("compare", 2): try await compare(file)
         case ("inbox", 2): try await inbox(file)
         case ("booked", 2): try await booked(file)
-        case ("latency", 3): try await latency(file, number(2))
-        case ("echo", 2): try await echo(file)
+        case ("ping", 4): try await ping(file, number(2), pause: number(3))
+        case ("pong", 2): try await pong(file)
         case ("fill", 3): try await fill(file, number(2))
         case ("names", 4): try await names(file, number(2), count: number(3))
         case ("wait", 3): try await wait(file, seconds: number(2))
@@ -175,52 +175,38 @@ enum Filed {
 
     // MARK: Figures
 
-    private static func latency(_ file: String, _ count: Int) async throws {
-        let transport = try await transport(file)
-        let (answers, answered) = AsyncStream.makeStream(of: Void.self)
-        var iterator = answers.makeAsyncIterator()
-        try await transport.subscribe(
-            TransportSubscription(to: "proof.answer", durableName: "asker", start: .new)
-        ) { message in
-            message.settle?(.acknowledged)
-            answered.yield()
-        }
-        var times: [Double] = []
-        for number in 0..<count {
-            let start = ContinuousClock.now
-            try await transport.publish(
-                TransportMessage(
-                    subject: "proof.question",
-                    headers: ["ce-id": "\(UUID())"],
-                    body: Array("\(number)".utf8)
-                ),
-                durable: true
-            )
-            _ = await iterator.next()
-            times.append(start.duration(to: .now) / .milliseconds(1) / 2)
-        }
-        try await transport.close(timeout: .seconds(5))
-        times.sort()
-        func percentile(_ part: Double) -> String { String(format: "%.2f", times[Int(part * Double(count - 1))]) }
-        say("latency of one way, ms: p50 \(percentile(0.5)), p99 \(percentile(0.99)), most \(percentile(1))")
+    private static var nanoseconds: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    private static func echo(_ file: String) async throws {
+    /// Says for each message when it was published, and when it was stored.
+    private static func ping(_ file: String, _ count: Int, pause: Int) async throws {
+        let transport = try await transport(file)
+        for number in 0..<count {
+            try await Task.sleep(for: .milliseconds(pause))
+            let start = nanoseconds
+            let message = try TransportMessage(
+                subject: "proof.ping",
+                headers: ["ce-id": "\(UUID())"],
+                body: Array("\(number)".utf8)
+            )
+            try await transport.publish(message, durable: true)
+            say("ping \(number) \(start) \(nanoseconds)")
+        }
+        try await transport.close(timeout: .seconds(5))
+    }
+
+    /// Says for each of them when it was heard.
+    private static func pong(_ file: String) async throws {
         let transport = try await transport(file)
         try await transport.subscribe(
-            TransportSubscription(to: "proof.question", durableName: "echo", start: .new)
+            TransportSubscription(to: "proof.ping", durableName: "pong", start: .new)
         ) { message in
+            let time = nanoseconds
             message.settle?(.acknowledged)
-            Task {
-                try await transport.publish(
-                    TransportMessage(
-                        subject: "proof.answer",
-                        headers: ["ce-id": "\(UUID())"],
-                        body: message.message.body
-                    ),
-                    durable: true
-                )
-            }
+            say("pong \(String(decoding: message.message.body, as: UTF8.self)) \(time)")
         }
         say("ready")
         try await Task.sleep(for: .seconds(86_400))
