@@ -115,6 +115,56 @@ struct SQLiteHistoryTests {
         try await reader.close(timeout: .patience)
     }
 
+    /// It is taken once it does not change any more, and nothing of the old one is left that SQLite would read with it.
+    @Test func fileThatIsPutInItsPlaceIsBegunAgain() async throws {
+        let (failures, held) = (Recorder<BridgeError>(), Recorder<InboundMessage>())
+        let reader = SQLiteTransport(path: file.path)
+        try await reader.connect { if case .failed(let error) = $0 { failures.record(error) } }
+        try await reader.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { held.record($0) }
+        let copy = try copied()
+        try await reader.publish(message("lost"), durable: true)
+        await held.wait(count: 1)
+        for end in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: file.path + end) }
+        await failures.wait(count: 1)
+        #expect(failures.all[0].detail?.contains("was removed or replaced") == true)
+        await #expect(throws: BridgeError.self) { try await reader.publish(message("nowhere"), durable: true) }
+        try FileManager.default.moveItem(atPath: copy.path, toPath: file.path)
+        await failures.wait { $0.contains { $0.code == .messagesLost } }
+        try await whenUnlocked { try await reader.publish(message("kept"), durable: true) }
+        await held.wait(count: 2)
+        // It is of the file that is gone, where it had the number of the other one.
+        held.all[0].settle?(.acknowledged)
+        try await reader.publish(message("other", to: "elsewhere"), durable: true)
+        let unsettled = try await file.foreignDatabase().read {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_unsettled")
+        }
+        #expect(unsettled == 1)
+        try await reader.close(timeout: .patience)
+    }
+
+    /// What another one has committed since then may be more than what was lost.
+    @Test func memberNoticesACopyInWhichOthersHaveCommittedMore() async throws {
+        let failures = Recorder<BridgeError>()
+        let reader = SQLiteTransport(path: file.path)
+        try await reader.connect { if case .failed(let error) = $0 { failures.record(error) } }
+        let held = Recorder<InboundMessage>()
+        try await reader.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { held.record($0) }
+        try await reader.publish(message("soup"), durable: true)
+        await held.wait(count: 1)
+        let copy = try copied()
+        held.all[0].settle?(.acknowledged)
+        try await reader.publish(message("1", to: "elsewhere"), durable: false)
+        let (source, target) = (try copy.foreignDatabase(), try file.foreignDatabase())
+        // In the copy, the message is not settled; and the file is changed more often than before.
+        try await source.write { db in
+            for _ in 0..<10 { try SQLiteMark.change("", db) }
+        }
+        try source.backup(to: target)
+        await held.wait(count: 2)
+        #expect(failures.all.map(\.code) == [.messagesLost])
+        try await reader.close(timeout: .patience)
+    }
+
     /// In a file that was repaired by hand, the number of a name may be given to another one.
     @Test func numberOfAnotherNameClaimsNothing() async throws {
         let transport = try await file.connected()

@@ -251,6 +251,17 @@ struct SQLiteTransportTests {
         try await transport.close(timeout: .patience)
     }
 
+    /// Nobody would know whose turn it is.
+    @Test func groupWithoutADurableNameIsRefusedWithWhatToWrite() async throws {
+        let transport = try await file.connected()
+        #expect(!transport.capabilities.contains(.groups))
+        let error = await #expect(throws: BridgeError.self) {
+            try await transport.subscribe(TransportSubscription(to: "shop.>", group: "cooks")) { _ in }
+        }
+        #expect(error?.code == .unsupported && error?.detail?.contains("make the route durable") == true)
+        try await transport.close(timeout: .patience)
+    }
+
     @Test func writersAndReadersLoseNothingAndKeepTheOrderOfEach() async throws {
         let readers = try await withThrowingTaskGroup(of: SQLiteTransport.self) { group in
             for _ in 0..<3 { group.addTask { try await file.connected() } }

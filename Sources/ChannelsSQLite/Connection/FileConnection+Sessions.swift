@@ -28,13 +28,15 @@ extension FileConnection {
 
     private func hasOpened(_ new: SQLiteSession, _ lost: [String], _ now: Instant) {
         (session, former, version) = (new, nil, nil)
+        sessionCount += 1
         nextCheck = now + LookSchedule.net
         schedule.hint(now)
-        committed(nil, [:], now)
         if let opened {
             self.opened = nil
+            _ = commits.committed(nil, [:])
             return opened(nil)
         }
+        committed(nil, [:], now)
         let detail = """
             \(configuration.path): the file was replaced by an older copy, or does not know this process any more: what was stored \
             since may be lost, and what was settled since is delivered again

@@ -26,6 +26,8 @@ final class FileConnection {
     var opened: ((BridgeError?) -> Void)?
 
     var session: SQLiteSession?
+    /// How many there have been.
+    var sessionCount = 0
     var reading = SQLiteReading()
     var commits: CommitQueue
     var schedule: LookSchedule
@@ -161,7 +163,7 @@ final class FileConnection {
         if let due = commits.due(now) { next = min(next, due) }
         if let firstRelease { next = min(next, firstRelease) }
         if canClaim { next = min(next, commits.blocked(now)) }
-        if canRead, reading.hasMore { next = now }
+        if canRead, reading.hasMore { next = min(next, commits.blocked(now)) }
         return next
     }
 
@@ -173,7 +175,7 @@ final class FileConnection {
     /// Which files the system is to watch.
     var watchList: WatchList {
         guard let session else { return WatchList() }
-        return WatchList(log: session.log, members: Set(others.map(\.path)))
+        return WatchList(log: session.log, session: sessionCount, members: Set(others.map(\.path)))
     }
 
     var isWatching: Bool {

@@ -5,6 +5,8 @@ internal import Foundation
 struct WatchList: Equatable {
     /// SQLite's write-ahead log, to which every commit writes.
     var log: String?
+    /// Changes with the session: the log may be another file then.
+    var session = 0
     /// The files of other members, which are closed when these end.
     var members: Set<String> = []
 }
@@ -43,7 +45,7 @@ final class FileWatch {
 
     func follow(_ new: WatchList) {
         guard new != list, descriptor >= 0 else { return }
-        if new.log != list.log {
+        if new.log != list.log || new.session != list.session {
             if log >= 0 { inotify_rm_watch(descriptor, log) }
             log = new.log.map { inotify_add_watch(descriptor, $0, UInt32(IN_MODIFY)) } ?? -1
         }
@@ -103,7 +105,7 @@ final class FileWatch {
     }
 
     func follow(_ new: WatchList) {
-        guard new.log != list.log, queue >= 0 else { return }
+        guard new.log != list.log || new.session != list.session, queue >= 0 else { return }
         // Closing it ends the watch.
         if log >= 0 { close(log) }
         log = new.log.map { open($0, O_EVTONLY | O_CLOEXEC) } ?? -1
