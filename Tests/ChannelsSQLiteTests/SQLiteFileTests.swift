@@ -175,6 +175,31 @@ struct SQLiteFileTests {
         for name in names { try FileManager.default.removeItem(atPath: file.path + "-member-" + name) }
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
+    /// Without descriptors it cannot be told whether another has ended: that is found out later.
+    @Test func memberThatCannotBeLookedAtNowIsLookedAtAgain() async {
+        let path = file.path
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            var membership: SQLiteMembership? = try SQLiteMembership(beside: path)
+            let member = SQLiteMember(membership!.token, beside: path)
+            guard !member.hasEnded else { exit(1) }
+            membership?.abandon()
+            membership = nil
+            var descriptors: [Int32] = []
+            while true {
+                let descriptor = open("/dev/null", O_RDONLY)
+                guard descriptor >= 0, descriptors.count < 100_000 else { break }
+                descriptors.append(descriptor)
+            }
+            guard errno == EMFILE, !member.hasEnded else { exit(2) }
+            for descriptor in descriptors { close(descriptor) }
+            guard member.hasEnded else { exit(3) }
+            member.removeIfEnded()
+            exit(FileManager.default.fileExists(atPath: member.path) ? 4 : 0)
+        }
+    }
+    #endif
+
     // MARK: Headers
 
     /// A combining mark makes one character with what is before it, be it a line break or a colon.

@@ -27,7 +27,7 @@ extension FileConnection {
     }
 
     private func hasOpened(_ new: SQLiteSession, _ lost: [String], _ now: Instant) {
-        (session, former, version) = (new, nil, nil)
+        (session, version) = (new, nil)
         sessionCount += 1
         nextCheck = now + LookSchedule.net
         schedule.hint(now)
@@ -52,16 +52,14 @@ extension FileConnection {
     private func enter(_ new: SQLiteSession) throws -> [String] {
         let subjects = Set(reading.watched.map(\.subject))
         func begin(_ db: Database) throws -> (cursors: [SQLiteCursor], last: Int64, lost: [String]) {
-            // An older copy may have this member, and what it held.
-            if let former { try Self.removeMember(former, db) }
+            // An older copy may have the session before as a member that has ended, and what it held.
             if !reading.cursors.isEmpty { try Self.join(db, new) }
             let cursors = try reading.cursors.map { try $0.name.join(new.token, db) }
             let lost = try subjects.filter { try SQLiteValues.find($0.text, db) == nil }.map(\.text)
             return (cursors, try SQLiteSchema.lastNumber(db), lost)
         }
         // Who is no member writes nothing.
-        let isMember = former != nil || !reading.cursors.isEmpty
-        let found = try isMember ? new.write(isSynchronized: false, begin) : new.read(begin)
+        let found = try reading.cursors.isEmpty ? new.read(begin) : new.write(isSynchronized: false, begin)
         reading.begin(found.cursors, last: found.last)
         // Higher than all revisions so far.
         revisions.base = revisions.highest
@@ -71,7 +69,6 @@ extension FileConnection {
     /// The file went back: everything that is known of it ends with the session.
     func beginAgain(_ now: Instant) {
         guard let old = session else { return }
-        if !old.token.isEmpty { former = old.token }
         old.end()
         (session, others, replacement) = (nil, [], nil)
         (releases, firstRelease) = ([], nil)

@@ -40,8 +40,6 @@ final class FileConnection {
     var version: Int?
     var nextCheck: Instant
     var nextOpening: Instant
-    /// The token of the session before.
-    var former: String?
     /// A file that is in the place of the one that was open, as it was when it was last looked at.
     var replacement: (identity: FileIdentity?, size: Int, modified: Double?)?
     var others: [SQLiteMember] = []
