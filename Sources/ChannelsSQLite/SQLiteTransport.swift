@@ -138,7 +138,8 @@ public final class SQLiteTransport: Transport {
         if !isSent { closed.finish(.success(nil)) }
         let late = BridgeError(.timedOut, detail: "\(configuration.path): the file was locked or slow, for \(timeout)")
         // In a task of its own: this one may be cancelled.
-        let result = await Task { try await closed.value(timeout: timeout, clock: ContinuousClock(), else: late) }.result
+        let result = await Task { try await closed.value(timeout: timeout, clock: ContinuousClock(), else: late) }
+            .result
         await connection.events.close()
         let error: BridgeError?
         do { error = try result.get() } catch { throw closingTimedOut(timeout, error) }
@@ -300,7 +301,8 @@ public final class SQLiteTransport: Transport {
     /// Stores a last value.
     public func store(_ message: TransportMessage) async throws -> UInt64 {
         try check(message)
-        return try await mailbox(message.subject).ask { $0.store(message, ifNone: false, $1) }!  // only `ifNone` has nil
+        let revision = try await mailbox(message.subject).ask { $0.store(message, ifNone: false, $1) }
+        return revision!  // only `ifNone` returns nil
     }
 
     /// Stores a last value, if there is none.

@@ -12,7 +12,13 @@ struct CommitQueueTests {
 
     private func queue(_ kinds: [Change.Kind], busyTimeout: Duration = .seconds(30)) -> CommitQueue {
         var commits = CommitQueue(busyTimeout: busyTimeout)
-        for kind in kinds { _ = commits.add(Change(kind: kind) { _, _ in } end: { _ in }) }
+        for kind in kinds {
+            _ = commits.add(
+                Change(kind: kind) { _, _ in
+                } end: { _ in
+                }
+            )
+        }
         return commits
     }
 
@@ -39,8 +45,16 @@ struct CommitQueueTests {
     @Test func messagesBehindOneThatCannotBeStoredFailToo() throws {
         var commits = queue([.message, .message, .task])
         let batch = try #require(commits.next(now))
-        _ = commits.add(Change(kind: .message) { _, _ in } end: { _ in })
-        _ = commits.add(Change(kind: .upkeep) { _, _ in } end: { _ in })
+        _ = commits.add(
+            Change(kind: .message) { _, _ in
+            } end: { _ in
+            }
+        )
+        _ = commits.add(
+            Change(kind: .upkeep) { _, _ in
+            } end: { _ in
+            }
+        )
         let tooBig = error(.SQLITE_TOOBIG)
         let ends = commits.committed(batch, [1: tooBig]).ends
         #expect(ends.map(\.error?.code) == [nil, tooBig.code, nil, .notAcknowledged])
@@ -51,7 +65,13 @@ struct CommitQueueTests {
         var commits = queue([.message, .settling, .plain])
         let (ends, trouble) = commits.failed(commits.next(now), error(.SQLITE_IOERR), now)
         #expect(ends.map(\.change.kind) == [.message, .plain] && trouble?.detail?.contains("the disk failed") == true)
-        #expect(commits.add(Change(kind: .task) { _, _ in } end: { _ in })?.detail == trouble?.detail)
+        #expect(
+            commits.add(
+                Change(kind: .task) { _, _ in
+                } end: { _ in
+                }
+            )?.detail == trouble?.detail
+        )
         // A second later, something is written in any case.
         #expect(commits.next(now) == nil && commits.due(now) == now + .seconds(1))
         let probe = try #require(commits.next(now + .seconds(1)))
@@ -102,11 +122,17 @@ struct CommitQueueTests {
         #expect(commits.next(now)?.changes.count == 4)
     }
 
-    @Test(arguments: [ResultCode.SQLITE_FULL, .SQLITE_IOERR]) func theLastChangeIsTriedOnceAlsoInTrouble(code: ResultCode) {
+    @Test(arguments: [ResultCode.SQLITE_FULL, .SQLITE_IOERR]) func theLastChangeIsTriedOnceAlsoInTrouble(
+        code: ResultCode
+    ) {
         var commits = queue([.settling])
         _ = commits.failed(commits.next(now), error(code), now)
         #expect(commits.next(now) == nil)
-        _ = commits.add(Change(kind: .last) { _, _ in } end: { _ in })
+        _ = commits.add(
+            Change(kind: .last) { _, _ in
+            } end: { _ in
+            }
+        )
         let ends = commits.failed(commits.next(now), error(.SQLITE_IOERR), now).ends
         #expect(ends.map(\.change.kind) == [.settling, .last])
     }

@@ -106,7 +106,8 @@ struct SQLiteFileTests {
         loop: while true {
             now = plan.due
             switch plan.next(now) {
-            case .search(let search): plan.searched(try session.read { try search.step($0, [:], Timestamp.now.secondsSince1970) }, now)
+            case .search(let search):
+                plan.searched(try session.read { try search.step($0, [:], Timestamp.now.secondsSince1970) }, now)
             case .remove(let removal):
                 let isDone = try session.write(isSynchronized: false) {
                     try removal.step($0, [:], Timestamp.now.secondsSince1970)
@@ -156,7 +157,8 @@ struct SQLiteFileTests {
     /// Only what a connection can have written is removed from the folder.
     @Test func filesOfTheUserWithSimilarNamesAreLeftAlone() async throws {
         let names = [
-            "list.csv", "photo.jpg", "1", "0123456789abcdef0", "0123456789ABCDEF", "0123456789abcdef", "fedcba9876543210",
+            "list.csv", "photo.jpg", "1", "0123456789abcdef0", "0123456789ABCDEF", "0123456789abcdef",
+            "fedcba9876543210",
         ]
         for name in names {
             try Data("precious".utf8).write(to: URL(filePath: file.path + "-member-" + name))
@@ -207,7 +209,9 @@ struct SQLiteFileTests {
         let transport = try await file.connected()
         let heard = Recorder<TransportHeaders>()
         try await transport.subscribe(to: "shop.>", durableName: "kitchen") { heard.record($0.message.headers) }
-        let headers: TransportHeaders = ["x-first": "1", "x-accent": "\u{301}acute: value", "x-variation": "\u{FE0F}", "x-last": ""]
+        let headers: TransportHeaders = [
+            "x-first": "1", "x-accent": "\u{301}acute: value", "x-variation": "\u{FE0F}", "x-last": "",
+        ]
         try await transport.publish(TransportMessage(subject: "shop.sold", headers: headers, body: []), durable: true)
         #expect(await heard.wait(count: 1) == [headers])
         try await transport.close(timeout: .patience)

@@ -160,7 +160,9 @@ struct CommitQueue {
     /// Nothing will be committed any more.
     mutating func close() -> [Change] { take { _ in true } }
 
-    private mutating func giveUp(_ error: BridgeError, _ now: Instant, pause: Duration = troublePause) -> (Ends, BridgeError?) {
+    private mutating func giveUp(_ error: BridgeError, _ now: Instant, pause: Duration = troublePause) -> (
+        Ends, BridgeError?
+    ) {
         earliest = now + pause
         let isLast = hasLast
         let ends = take { isLast || $0.mayFail }.map { (change: $0, error: BridgeError?.some(error)) }

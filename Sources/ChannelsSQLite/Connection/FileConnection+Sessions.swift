@@ -143,7 +143,9 @@ extension FileConnection {
                 // Of the session that it is then.
                 for var cursor in reading.cursors where cursor.isAhead { try cursor.save(db) }
                 if !session.token.isEmpty { try Self.removeMember(session.token, db) }
-            } end: { [unowned self] in finish($0) }
+            } end: { [unowned self] in
+                finish($0)
+            }
         )
     }
 

@@ -95,13 +95,15 @@ extension FileConnection {
         do {
             if hasEnded || closed != nil { throw BridgeError(.closed) }
             guard let session else {
-                throw commits.trouble?.reason ?? BridgeError(.notConnected, detail: "\(configuration.path): not open yet")
+                throw commits.trouble?.reason
+                    ?? BridgeError(.notConnected, detail: "\(configuration.path): not open yet")
             }
             return .success(try session.read(body))
         } catch is SQLiteSession.WentBack {
             beginAgain(environment.now())
             return session == nil
-                ? .failure(BridgeError(.notConnected, detail: "\(configuration.path): it is being opened again")) : read(body)
+                ? .failure(BridgeError(.notConnected, detail: "\(configuration.path): it is being opened again"))
+                : read(body)
         } catch { return .failure(error) }
     }
 

@@ -204,7 +204,12 @@ final class FileConnection {
         guard session.isKnownToOthers else { throw SQLiteSession.WentBack() }
         guard others.contains(where: \.hasEnded) else { return }
         others.removeAll(where: \.hasEnded)
-        add(CommitQueue.Change(kind: .upkeep) { try Self.removeEnded($0, $1) } end: { _ in })
+        add(
+            CommitQueue.Change(kind: .upkeep) {
+                try Self.removeEnded($0, $1)
+            } end: { _ in
+            }
+        )
     }
 
     /// Whether another file has been in the place of this one for a second, and did not change in that time: it might be
@@ -304,7 +309,12 @@ final class FileConnection {
         guard forget(holding) else { return }
         switch settlement {
         case .acknowledged, .terminated:
-            add(CommitQueue.Change(kind: .settling) { db, _ in _ = try holding.settle(db) } end: { _ in })
+            add(
+                CommitQueue.Change(kind: .settling) { db, _ in
+                    _ = try holding.settle(db)
+                } end: { _ in
+                }
+            )
         case .retry(let delay):
             guard delay > .zero else { return release(holding) }
             // Until then, it stays with this connection: nobody else would know how long to wait.
@@ -317,13 +327,20 @@ final class FileConnection {
     /// A message is not with its listener any more. Returns false if its session has ended.
     @discardableResult
     func forget(_ holding: SQLiteDelivery.Holding) -> Bool {
-        guard let session, holding.token == session.token, reading.cursors.indices.contains(holding.place) else { return false }
+        guard let session, holding.token == session.token, reading.cursors.indices.contains(holding.place) else {
+            return false
+        }
         reading.cursors[holding.place].release(bytes: holding.byteCount)
         return true
     }
 
     private func release(_ holding: SQLiteDelivery.Holding) {
-        add(CommitQueue.Change(kind: .upkeep) { db, _ in try holding.release(db) } end: { _ in })
+        add(
+            CommitQueue.Change(kind: .upkeep) { db, _ in
+                try holding.release(db)
+            } end: { _ in
+            }
+        )
     }
 
     private func addDueReleases(_ now: Instant) {

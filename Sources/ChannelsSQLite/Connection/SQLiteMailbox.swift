@@ -60,7 +60,10 @@ final class SQLiteMailbox: Sendable {
 
     /// Asks for something that ends later.
     func ask<Result: Sendable>(
-        _ request: @escaping @Sendable (FileConnection, _ finish: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void) -> Void
+        _ request:
+            @escaping @Sendable (
+                FileConnection, _ finish: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void
+            ) -> Void
     ) async throws -> Result {
         let result = FirstResult<Result>()
         guard send({ connection in request(connection) { result.finish($0) } }) else { throw BridgeError(.closed) }

@@ -75,7 +75,9 @@ struct SQLiteReading {
                 db.cachedStatement(sql: "SELECT DISTINCT consumer FROM channels_unsettled WHERE holder IS NULL")
             )
             if !free.isEmpty {
-                for place in cursors.indices where free.contains(cursors[place].id) { cursors[place].mayHaveMore = true }
+                for place in cursors.indices where free.contains(cursors[place].id) {
+                    cursors[place].mayHaveMore = true
+                }
             }
         }
         guard ofOthers else { return found }

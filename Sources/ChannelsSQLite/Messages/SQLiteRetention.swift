@@ -90,7 +90,10 @@ struct SQLiteRetention {
 
         /// Counts only if the numbers, or the size of the file, allow for that much.
         private func mayBeBeyond(_ db: Database) throws -> Bool {
-            let first = try Int64.fetchOne(db, sql: "SELECT number FROM channels_messages WHERE durable ORDER BY number")
+            let first = try Int64.fetchOne(
+                db,
+                sql: "SELECT number FROM channels_messages WHERE durable ORDER BY number"
+            )
             guard let first else { return false }
             if try SQLiteSchema.lastNumber(db) - first >= limits.messageLimit { return true }
             let size = try Int.fetchOne(

@@ -78,7 +78,9 @@ struct SQLiteCursor {
 
     /// Writes how far the name has come.
     mutating func save(_ db: Database) throws {
-        let move = try db.cachedStatement(sql: "UPDATE channels_consumers SET position = ? WHERE id = ? AND position < ?")
+        let move = try db.cachedStatement(
+            sql: "UPDATE channels_consumers SET position = ? WHERE id = ? AND position < ?"
+        )
         try move.execute(arguments: [passed, id, passed])
         position = passed
     }

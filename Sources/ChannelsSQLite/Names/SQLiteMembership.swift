@@ -34,7 +34,8 @@ final class SQLiteMembership {
             if Self.leads(path, to: descriptor) {
                 // The process and its host are for people: nothing depends on them.
                 let process = ProcessInfo.processInfo
-                let text = "\(SQLiteMember.title)\n\(process.processName)[\(process.processIdentifier)]\n\(SQLiteMember.host)"
+                let text =
+                    "\(SQLiteMember.title)\n\(process.processName)[\(process.processIdentifier)]\n\(SQLiteMember.host)"
                 _ = text.withCString { write(descriptor, $0, strlen($0)) }
                 (self.token, self.path, self.descriptor) = (token, path, descriptor)
                 return

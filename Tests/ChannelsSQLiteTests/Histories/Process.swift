@@ -134,7 +134,13 @@ final class Process: @unchecked Sendable {  // used by one thread
         guard isRunning else { return }
         world.note("\(place) publishes \(text) \(isDurable ? "" : "(plain)")")
         ask(text) { [unowned self] connection, finish in
-            guard let message = try? TransportMessage(subject: "shop.sold", headers: ["ce-id": text], body: Array(text.utf8)) else { return }
+            guard
+                let message = try? TransportMessage(
+                    subject: "shop.sold",
+                    headers: ["ce-id": text],
+                    body: Array(text.utf8)
+                )
+            else { return }
             let change = CommitQueue.Change(kind: isDurable ? .message : .plain) { db, _ in
                 _ = try SQLiteSchema.insert(message, durable: isDurable, at: self.world.wallNow, db)
             } end: { error in
@@ -180,7 +186,12 @@ final class Process: @unchecked Sendable {  // used by one thread
         let queue = HandlerQueue<InboundMessage> { [unowned self] in hear($0, name) }
         let limit = connection!.configuration.unsettledLimit
         ask("subscribe \(name)") { [unowned self] connection, finish in
-            let durable = SQLiteDurableName(name: ExactText(name), subscription: subscription, queue: queue, limit: limit)
+            let durable = SQLiteDurableName(
+                name: ExactText(name),
+                subscription: subscription,
+                queue: queue,
+                limit: limit
+            )
             connection.subscribe(durable) { result in
                 if case .failure = result { self.subscribed.remove(name) }
                 finish()
@@ -194,7 +205,9 @@ final class Process: @unchecked Sendable {  // used by one thread
         isWatching = true
         let queue = HandlerQueue<StoredValue> { [unowned self] value in
             activity += 1
-            if value.revision <= revision { world.fail("\(place) has the revision \(value.revision) after \(revision)") }
+            if value.revision <= revision {
+                world.fail("\(place) has the revision \(value.revision) after \(revision)")
+            }
             (self.value, revision) = (String(decoding: value.message.body, as: UTF8.self), value.revision)
         }
         ask("watch") { [unowned self] connection, finish in
@@ -228,8 +241,12 @@ final class Process: @unchecked Sendable {  // used by one thread
         activity += 1
         let text = String(decoding: inbound.message.body, as: UTF8.self)
         world.note("\(place) \(name) hears \(text) for the \(inbound.deliveryCount). time")
-        if world.contents.settled[name]?.contains(text) == true { world.fail("\(name) hears \(text), which was settled, again") }
-        for other in world.processes where other.holds(text, name) { world.fail("\(other.place) and \(place) hold \(text) of \(name)") }
+        if world.contents.settled[name]?.contains(text) == true {
+            world.fail("\(name) hears \(text), which was settled, again")
+        }
+        for other in world.processes where other.holds(text, name) {
+            world.fail("\(other.place) and \(place) hold \(text) of \(name)")
+        }
         if inbound.deliveryCount == 1, let number = inbound.sequence {
             if let last = last[name], last >= number { world.fail("\(place) \(name) hears \(text) out of order") }
             last[name] = number

@@ -39,7 +39,9 @@ struct SimulationTests {
             guard world.problems.isEmpty else {
                 let problems = world.problems.prefix(3).joined(separator: "\n")
                 let again = "CHANNELS_SEED=\(seed) swift test --traits SQLite --disable-xctest --filter SimulationTests"
-                Issue.record("history \(seed), again with \(again)\n\(problems)\n\(world.log.suffix(400).joined(separator: "\n"))")
+                Issue.record(
+                    "history \(seed), again with \(again)\n\(problems)\n\(world.log.suffix(400).joined(separator: "\n"))"
+                )
                 return
             }
         }

@@ -109,7 +109,8 @@ final class World: @unchecked Sendable {  // used by one thread
         case 88: wall += Double.random(in: -1_000_000...1_000_000, using: &random)
         case 89..<91:
             (commitError, failingCommits) = (
-                [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY].randomElement(using: &random), Int.random(in: 1...4, using: &random)
+                [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY].randomElement(using: &random),
+                Int.random(in: 1...4, using: &random)
             )
             note("commits fail")
         case 91..<93: try lock(!isLocked)
@@ -136,7 +137,10 @@ final class World: @unchecked Sendable {  // used by one thread
             settings.allowsUnsafeTransactions = true
             settings.busyMode = .immediateError
             foreign = try DatabaseQueue(path: path, configuration: settings)
-            guard try foreign!.read({ try SQLiteSchema.isThere($0) }) else { return foreign = nil }
+            guard try foreign!.read({ try SQLiteSchema.isThere($0) }) else {
+                foreign = nil
+                return
+            }
         }
         try body(foreign!)
     }
@@ -199,7 +203,9 @@ final class World: @unchecked Sendable {  // used by one thread
         try lock(false)
         let name = Self.names.randomElement(using: &random)!
         try withForeign { database in
-            try database.write { try $0.execute(sql: "DELETE FROM channels_consumers WHERE name = ?", arguments: [name]) }
+            try database.write {
+                try $0.execute(sql: "DELETE FROM channels_consumers WHERE name = ?", arguments: [name])
+            }
             // What is stored may be removed now, until somebody enters it again.
             contents.names.remove(name)
             (contents.stored[name], contents.settled[name], contents.heard[name]) = ([], [], [])
