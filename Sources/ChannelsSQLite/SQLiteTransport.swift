@@ -48,12 +48,12 @@ public final class SQLiteTransport: Transport {
 
     /// What is there from `connect` to `close`.
     private final class Connection: Sendable {
-        let mailbox: SQLiteMailbox
+        let mailbox: FileMailbox
         let events: HandlerQueue<TransportEvent>
         /// Close the queues of the subscriptions.
         let ends = Locked<[@Sendable () async -> Void]>([])
 
-        init(_ mailbox: SQLiteMailbox, _ events: HandlerQueue<TransportEvent>) {
+        init(_ mailbox: FileMailbox, _ events: HandlerQueue<TransportEvent>) {
             (self.mailbox, self.events) = (mailbox, events)
         }
 
@@ -101,13 +101,13 @@ public final class SQLiteTransport: Transport {
         }
         let events = HandlerQueue(onEvent)
         do {
-            let mailbox = try SQLiteMailbox()
+            let mailbox = try FileMailbox()
             let opened = FirstResult<Void>()
             let tell: @Sendable (TransportEvent) -> Void = { event in
                 events.enqueue(event)
                 events.deliver()
             }
-            SQLiteThread.start(configuration, mailbox, onEvent: tell) { error in
+            FileThread.start(configuration, mailbox, onEvent: tell) { error in
                 opened.finish(error.map { .failure($0) } ?? .success(()))
             }
             do { try await opened.valueUnlessCancelled() } catch {
@@ -170,7 +170,7 @@ public final class SQLiteTransport: Transport {
         }
     }
 
-    func mailbox(_ subject: String? = nil) throws -> SQLiteMailbox { try connection(subject).mailbox }
+    func mailbox(_ subject: String? = nil) throws -> FileMailbox { try connection(subject).mailbox }
 
     private func check(_ message: TransportMessage) throws { try Self.check(message, configuration) }
 

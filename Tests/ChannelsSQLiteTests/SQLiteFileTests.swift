@@ -99,7 +99,7 @@ struct SQLiteFileTests {
     /// What is left once messages beyond the limits were removed.
     private func pruned(_ retention: SQLiteConfiguration.Retention, _ database: DatabasePool) async throws -> Int {
         let limits = SQLiteConfiguration(path: file.path, retention: retention)
-        let session = try SQLiteSession(limits, SQLiteEnvironment())
+        let session = try FileSession(limits, FileEnvironment())
         defer { session.end() }
         var now = ContinuousClock.now
         var plan = SQLiteRetention(limits, now)

@@ -372,7 +372,7 @@ struct SQLiteHistoryTests {
 
     /// A reader keeps the log from being used again, until it ends.
     @Test func logIsMadeSmallAfterALongReader() async throws {
-        let session = try SQLiteSession(SQLiteConfiguration(path: file.path), SQLiteEnvironment())
+        let session = try FileSession(SQLiteConfiguration(path: file.path), FileEnvironment())
         let reader = try file.foreignDatabase()
         try await reader.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN")
@@ -386,7 +386,7 @@ struct SQLiteHistoryTests {
             try FileManager.default.attributesOfItem(atPath: file.path + "-wal")[.size] as? Int ?? 0
         }
         session.shortenLog()
-        #expect(try size() > SQLiteSession.logLimit)
+        #expect(try size() > FileSession.logLimit)
         // One that reads what is newest is not waited for either.
         try await reader.writeWithoutTransaction { db in
             try db.execute(sql: "COMMIT; BEGIN")
@@ -403,7 +403,7 @@ struct SQLiteHistoryTests {
 
     /// Nothing but a system call shows whether the disk has it.
     @Test func settingIsInForceForWhatIsStored() throws {
-        let session = try SQLiteSession(SQLiteConfiguration(path: file.path), SQLiteEnvironment())
+        let session = try FileSession(SQLiteConfiguration(path: file.path), FileEnvironment())
         let seen = try [true, false, true].map { isSynchronized in
             try session.write(isSynchronized: isSynchronized) { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
         }

@@ -30,7 +30,7 @@ struct CommitQueue {
         }
 
         let kind: Kind
-        let make: (Database, SQLiteSession) throws -> Void
+        let make: (Database, FileSession) throws -> Void
         /// Called once, without a transaction: nil if it is committed.
         let end: (BridgeError?) -> Void
 
@@ -190,7 +190,7 @@ extension CommitQueue.Batch {
     ///
     /// - Returns: What went wrong with those that could not be made, by their places.
     /// - Throws: The first error, unless they are made separately and it concerns the change alone.
-    func make(_ db: Database, _ session: SQLiteSession) throws -> [Int: BridgeError] {
+    func make(_ db: Database, _ session: FileSession) throws -> [Int: BridgeError] {
         var failures: [Int: BridgeError] = [:]
         var isStopped = false
         for (place, change) in changes.enumerated() {

@@ -8,14 +8,14 @@ extension FileConnection {
     /// Opens the file, and starts the subscriptions again, if there are any.
     func open(_ now: Instant) {
         do {
-            let new = try SQLiteSession(configuration, environment)
+            let new = try FileSession(configuration, environment)
             let lost: [String]
             do { lost = try enter(new) } catch {
                 new.end()
                 throw error
             }
             hasOpened(new, lost, now)
-        } catch is SQLiteSession.WentBack { nextOpening = now } catch {
+        } catch is FileSession.WentBack { nextOpening = now } catch {
             let error = BridgeError(error, path: configuration.path)
             fail(error, now)
             nextOpening = commits.blocked(now)
@@ -26,7 +26,7 @@ extension FileConnection {
         }
     }
 
-    private func hasOpened(_ new: SQLiteSession, _ lost: [String], _ now: Instant) {
+    private func hasOpened(_ new: FileSession, _ lost: [String], _ now: Instant) {
         (session, version) = (new, nil)
         sessionCount += 1
         nextCheck = now + LookSchedule.net
@@ -49,7 +49,7 @@ extension FileConnection {
     /// Starts the subscriptions of a session before in this one.
     ///
     /// - Returns: The subjects that are watched and have no value.
-    private func enter(_ new: SQLiteSession) throws -> [String] {
+    private func enter(_ new: FileSession) throws -> [String] {
         let subjects = Set(reading.watched.map(\.subject))
         func begin(_ db: Database) throws -> (cursors: [SQLiteCursor], last: Int64, lost: [String]) {
             // An older copy may have the session before as a member that has ended, and what it held.
@@ -79,7 +79,7 @@ extension FileConnection {
     }
 
     /// Makes the session a member, in a transaction. What members have left that have ended comes before new messages.
-    static func join(_ db: Database, _ session: SQLiteSession) throws {
+    static func join(_ db: Database, _ session: FileSession) throws {
         let token = try session.join()
         try db.execute(sql: "INSERT OR IGNORE INTO channels_members VALUES (?)", arguments: [token])
         try db.execute(sql: "INSERT OR IGNORE INTO channels_commits VALUES (?, 0)", arguments: [token])

@@ -99,7 +99,7 @@ extension FileConnection {
                     ?? BridgeError(.notConnected, detail: "\(configuration.path): not open yet")
             }
             return .success(try session.read(body))
-        } catch is SQLiteSession.WentBack {
+        } catch is FileSession.WentBack {
             beginAgain(environment.now())
             return session == nil
                 ? .failure(BridgeError(.notConnected, detail: "\(configuration.path): it is being opened again"))
@@ -110,7 +110,7 @@ extension FileConnection {
     // MARK: Retention
 
     /// Looks for messages beyond the limits, and removes them, a part in each turn.
-    func removeOld(_ session: SQLiteSession, _ now: Instant) throws {
+    func removeOld(_ session: FileSession, _ now: Instant) throws {
         guard closed == nil, !configuration.isObserver, canRead, let step = retention.next(now) else { return }
         let passed = Dictionary(reading.cursors.map { ($0.id, $0.passed) }) { max($0, $1) }
         let time = environment.wallClock()

@@ -19,13 +19,13 @@ final class FileConnection {
     typealias Instant = ContinuousClock.Instant
 
     let configuration: SQLiteConfiguration
-    let mailbox: SQLiteMailbox
-    let environment: SQLiteEnvironment
+    let mailbox: FileMailbox
+    let environment: FileEnvironment
     let onEvent: @Sendable (TransportEvent) -> Void
     /// Called once the file is open for the first time, or could not be opened.
     var opened: ((BridgeError?) -> Void)?
 
-    var session: SQLiteSession?
+    var session: FileSession?
     /// How many there have been.
     var sessionCount = 0
     var reading = SQLiteReading()
@@ -52,8 +52,8 @@ final class FileConnection {
 
     init(
         _ configuration: SQLiteConfiguration,
-        _ mailbox: SQLiteMailbox,
-        _ environment: SQLiteEnvironment,
+        _ mailbox: FileMailbox,
+        _ environment: FileEnvironment,
         onEvent: @escaping @Sendable (TransportEvent) -> Void,
         opened: @escaping (BridgeError?) -> Void
     ) {
@@ -76,12 +76,12 @@ final class FileConnection {
                 let isDue = nextCheck <= now
                 if isDue { try check(session, now) }
                 try work(session, looks: isDue || schedule.next <= now, now)
-            } catch is SQLiteSession.WentBack { beginAgain(now) } catch { fail(error, now) }
+            } catch is FileSession.WentBack { beginAgain(now) } catch { fail(error, now) }
         }
         return hasEnded ? nil : next(now)
     }
 
-    private func work(_ session: SQLiteSession, looks: Bool, _ now: Instant) throws {
+    private func work(_ session: FileSession, looks: Bool, _ now: Instant) throws {
         addDueReleases(now)
         try removeOld(session, now)
         var isNew = false
@@ -104,7 +104,7 @@ final class FileConnection {
     var canRead: Bool { commits.trouble?.reason.isLock ?? true }
 
     /// Commits, reads, claims and delivers.
-    private func exchange(_ session: SQLiteSession, _ isNew: Bool, _ now: Instant) throws {
+    private func exchange(_ session: FileSession, _ isNew: Bool, _ now: Instant) throws {
         var needsReading = isNew || reading.hasMore
         if try write(session, needsReading, ofOthers: isNew, now) { needsReading = false }
         guard needsReading, canRead, self.session === session else { return }
@@ -113,7 +113,7 @@ final class FileConnection {
         _ = try write(session, false, ofOthers: false, now)
     }
 
-    private func read(_ session: SQLiteSession, ofOthers: Bool) throws {
+    private func read(_ session: FileSession, ofOthers: Bool) throws {
         var new = reading
         let found = try session.read { try new.read($0, ofOthers: ofOthers) }
         reading = new
@@ -123,7 +123,7 @@ final class FileConnection {
     /// Commits what waits, if the file is not locked, and whatever can be claimed.
     ///
     /// - Returns: Whether it was committed, and what is new was read.
-    private func write(_ session: SQLiteSession, _ reads: Bool, ofOthers: Bool, _ now: Instant) throws -> Bool {
+    private func write(_ session: FileSession, _ reads: Bool, ofOthers: Bool, _ now: Instant) throws -> Bool {
         let claims = canClaim && commits.blocked(now) <= now
         let batch = commits.next(now)
         guard batch != nil || claims else { return false }
@@ -138,7 +138,7 @@ final class FileConnection {
                 claiming = SQLiteClaiming(new.cursors, token: session.token)
                 if closed == nil { try claiming.claim(db) }  // and nobody would settle it
             }
-        } catch is SQLiteSession.WentBack { throw SQLiteSession.WentBack() } catch {
+        } catch is FileSession.WentBack { throw FileSession.WentBack() } catch {
             let error = BridgeError(error, path: session.path)
             fail(error, of: batch, now)
             return false
@@ -194,14 +194,14 @@ final class FileConnection {
     // MARK: Looking at the file
 
     /// Looks once a second at what nobody tells: whether the files are there, and whether other members have ended.
-    private func check(_ session: SQLiteSession, _ now: Instant) throws {
+    private func check(_ session: FileSession, _ now: Instant) throws {
         nextCheck = now + LookSchedule.net
         do { try session.check() } catch {
             guard isReplaced(session) else { throw error }
-            throw SQLiteSession.WentBack()
+            throw FileSession.WentBack()
         }
         // They take it for one that has ended.
-        guard session.isKnownToOthers else { throw SQLiteSession.WentBack() }
+        guard session.isKnownToOthers else { throw FileSession.WentBack() }
         guard others.contains(where: \.hasEnded) else { return }
         others.removeAll(where: \.hasEnded)
         add(
@@ -214,7 +214,7 @@ final class FileConnection {
 
     /// Whether another file has been in the place of this one for a second, and did not change in that time: it might be
     /// being copied.
-    private func isReplaced(_ session: SQLiteSession) -> Bool {
+    private func isReplaced(_ session: FileSession) -> Bool {
         guard session.isReplacedWhole else {
             replacement = nil
             return false
@@ -225,7 +225,7 @@ final class FileConnection {
     }
 
     /// Removes the members that have ended, which frees what they held.
-    static func removeEnded(_ db: Database, _ session: SQLiteSession) throws {
+    static func removeEnded(_ db: Database, _ session: FileSession) throws {
         let own = session.token
         for token in try String.fetchAll(db, sql: "SELECT token FROM channels_members") where token != own {
             let member = SQLiteMember(token, beside: session.location)

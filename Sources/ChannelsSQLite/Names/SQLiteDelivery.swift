@@ -36,11 +36,11 @@ final class SQLiteDelivery: DeliveryContext {
 
     private let holding: Holding
     private let file: FileIdentity?
-    private let mailbox: SQLiteMailbox
+    private let mailbox: FileMailbox
     private let isSettled = Locked(false)
     private let isInTransaction = Locked(false)
 
-    init(_ holding: Holding, _ file: FileIdentity?, _ mailbox: SQLiteMailbox) {
+    init(_ holding: Holding, _ file: FileIdentity?, _ mailbox: FileMailbox) {
         (self.holding, self.file, self.mailbox) = (holding, file, mailbox)
     }
 

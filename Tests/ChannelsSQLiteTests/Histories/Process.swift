@@ -9,7 +9,7 @@ import GRDB
 final class Process: @unchecked Sendable {  // used by one thread
     let place: Int
     private unowned let world: World
-    private var mailbox: SQLiteMailbox?
+    private var mailbox: FileMailbox?
     private var connection: FileConnection?
     var isStopped = false
     private(set) var activity = 0
@@ -46,7 +46,7 @@ final class Process: @unchecked Sendable {  // used by one thread
     func start() {
         guard connection == nil else { return }
         world.note("start \(place)")
-        guard let mailbox = try? SQLiteMailbox() else { return world.fail("no mailbox") }
+        guard let mailbox = try? FileMailbox() else { return world.fail("no mailbox") }
         var configuration = SQLiteConfiguration(
             path: world.path,
             retention: .init(ageLimit: .seconds(100), messageLimit: 5),

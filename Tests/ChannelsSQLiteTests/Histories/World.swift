@@ -72,8 +72,8 @@ final class World: @unchecked Sendable {  // used by one thread
 
     // MARK: The world of a connection
 
-    var environment: SQLiteEnvironment {
-        SQLiteEnvironment(now: { self.now }, wallClock: { self.wallNow }, willCommit: { try self.willCommit() })
+    var environment: FileEnvironment {
+        FileEnvironment(now: { self.now }, wallClock: { self.wallNow }, willCommit: { try self.willCommit() })
     }
 
     private func willCommit() throws {

@@ -10,7 +10,7 @@ internal import GRDBSQLite
 ///
 /// Each transaction begins with a look whether the file is the one that the session knows. It belongs to the
 /// connection, and is used by its thread alone.
-final class SQLiteSession {
+final class FileSession {
     /// Thrown if the file was restored to an older copy, or replaced, since it was last read.
     struct WentBack: Error {}
 
@@ -23,7 +23,7 @@ final class SQLiteSession {
     /// The identities of the file and of SQLite's companion files when it was opened.
     private let identities: [FileIdentity?]
     private let database: DatabaseQueue
-    private let environment: SQLiteEnvironment
+    private let environment: FileEnvironment
     private let isSynchronized: Bool
     private var synchronous: Bool?
     private var mark: SQLiteMark
@@ -31,7 +31,7 @@ final class SQLiteSession {
     private var membership: SQLiteMembership?
 
     /// Opens the file, or creates it. It waits for nobody: an error that ``BridgeError/isLock`` may be gone soon.
-    init(_ configuration: SQLiteConfiguration, _ environment: SQLiteEnvironment) throws {
+    init(_ configuration: SQLiteConfiguration, _ environment: FileEnvironment) throws {
         (path, self.environment) = (configuration.path, environment)
         isSynchronized = configuration.synchronous == .full
         var settings = Configuration()

@@ -4,22 +4,22 @@ internal import ChannelsBridge
 internal import Foundation
 
 /// The thread of a connection, which alone uses its state and its file.
-enum SQLiteThread {
+enum FileThread {
     /// Starts a thread, which opens the file, and ends when the connection does.
     ///
     /// - Parameter opened: Called once, on the thread, when the file is open or could not be opened.
     static func start(
         _ configuration: SQLiteConfiguration,
-        _ mailbox: SQLiteMailbox,
+        _ mailbox: FileMailbox,
         onEvent: @escaping @Sendable (TransportEvent) -> Void,
         opened: @escaping @Sendable (BridgeError?) -> Void
     ) {
         Thread.detachNewThread {
-            run(FileConnection(configuration, mailbox, SQLiteEnvironment(), onEvent: onEvent, opened: opened), mailbox)
+            run(FileConnection(configuration, mailbox, FileEnvironment(), onEvent: onEvent, opened: opened), mailbox)
         }
     }
 
-    private static func run(_ connection: FileConnection, _ mailbox: SQLiteMailbox) {
+    private static func run(_ connection: FileConnection, _ mailbox: FileMailbox) {
         let watch = FileWatch()
         while true {
             for request in mailbox.take() { request(connection) }

@@ -6,7 +6,7 @@ internal import GRDB
 /// What the outside asks of a connection, in the order of the calls, until its thread does it.
 ///
 /// `state` is guarded by its lock, under which nothing is called.
-final class SQLiteMailbox: Sendable {
+final class FileMailbox: Sendable {
     typealias Request = @Sendable (FileConnection) -> Void
 
     private struct State {
@@ -44,7 +44,7 @@ final class SQLiteMailbox: Sendable {
     /// made.
     func perform<Result: Sendable>(
         _ kind: CommitQueue.Change.Kind,
-        _ change: @escaping @Sendable (Database, SQLiteSession) throws -> Result
+        _ change: @escaping @Sendable (Database, FileSession) throws -> Result
     ) async throws -> Result {
         try await ask { connection, finish in
             var result: Result?
