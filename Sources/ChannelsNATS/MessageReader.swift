@@ -19,46 +19,76 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
         self.relay = relay
     }
 
-    /// Reads a message of the C client. Returns nil and reports an event if it is not valid.
+    /// Reads a message of the C client. Returns nil and reports an event if it has no valid subject.
     func read(_ message: OpaquePointer) -> TransportMessage? {
-        guard let text = natsMsg_GetSubject(message), let headers = NATSMessage.headers(of: message),
-            // Bytes, not characters: texts that are equal may differ in whether they are valid.
-            let subject = lastValid.withCString({ strcmp($0, text) == 0 })
-                ? lastValid : String(validatingCString: text)
-        else {
-            report(message)
-            return nil
-        }
-        return read(subject, headers, NATSMessage.payload(of: message))
-    }
-
-    /// Converts a message. Returns nil and reports an event if it is not valid.
-    ///
-    /// - Parameter subject: Replaces the subject of the message.
-    func read(_ message: NATSMessage, subject: String? = nil) -> TransportMessage? {
-        read(subject ?? message.subject, message.headers, message.payload)
-    }
-
-    /// Reports a message that cannot be read.
-    func report(_ message: OpaquePointer) {
-        relay.report(BridgeError(.invalidEnvelope, subject: pattern, NATSMessage.problem(of: message)))
-    }
-
-    private func read(_ subject: String, _ headers: [NATSMessage.Header], _ payload: [UInt8])
-        -> TransportMessage?
-    {
+        let text = natsMsg_GetSubject(message)
+        // Bytes, not characters: texts that are equal may differ in whether they are valid.
+        let isLast = text.map { text in lastValid.withCString { strcmp($0, text) == 0 } } ?? false
+        let headers = ReceivedHeaders(of: message)
+        let subject = isLast ? lastValid : text.map { String(cString: $0) } ?? ""
         do {
-            let headers = try NATSMessage.transportHeaders(headers)
-            if !lastValid.isEmpty, subject.hasSameBytes(as: lastValid) {
-                return TransportMessage(valid: subject, headers: headers, body: payload)
-            }
-            let read = try TransportMessage(subject: subject, headers: headers, body: payload)
-            lastValid = subject
-            return read
+            return try read(subject, headers.fields, NATSMessage.payload(of: message), headers.problem)
         } catch {
-            relay.report(BridgeError(wrapping: error))
+            relay.report(error)
             return nil
         }
+    }
+
+    /// Converts a message, and reports what could not be read of its headers.
+    ///
+    /// - Parameters:
+    ///   - subject: Replaces the subject of the message.
+    ///   - place: Where the message is stored, for that report.
+    /// - Throws: ``BridgeError/Code/invalidEnvelope`` if it has no valid subject.
+    func read(
+        _ message: NATSMessage,
+        subject: String? = nil,
+        storedAs place: String? = nil
+    ) throws(BridgeError) -> TransportMessage {
+        try read(subject ?? message.subject, message.headers, message.payload, message.problem, place)
+    }
+
+    private func read(
+        _ subject: String,
+        _ headers: [NATSMessage.Header],
+        _ payload: [UInt8],
+        _ problem: String?,
+        _ place: String? = nil
+    ) throws(BridgeError) -> TransportMessage {
+        let headers = NATSMessage.transportHeaders(headers)
+        let message: TransportMessage
+        if !lastValid.isEmpty, subject.hasSameBytes(as: lastValid) {
+            message = TransportMessage(valid: subject, headers: headers, body: payload)
+        } else {
+            do { message = try TransportMessage(subject: subject, headers: headers, body: payload) } catch {
+                let detail =
+                    "\(place.map { "\($0): " } ?? "")its subject \(quoted(subject.singleLine)) is no channel name"
+                throw BridgeError(.invalidEnvelope, subject: pattern, detail)
+            }
+            lastValid = subject
+        }
+        if let problem {
+            relay.report(BridgeError(.invalidHeader, subject: subject, "\(place ?? "a message"): \(problem)"))
+        }
+        return message
+    }
+
+    /// Converts a durable message; with why it cannot be delivered, if it has no valid subject.
+    func read(_ message: NATSMessage, _ delivery: Delivery) -> (TransportMessage, BridgeError?) {
+        let place = "message \(delivery.streamSequence) of its stream"
+        do { return (try read(message, storedAs: place), nil) } catch { return (substitute(for: message), error) }
+    }
+
+    /// The message that becomes the dead letter of one that has no valid subject.
+    private func substitute(for message: NATSMessage) -> TransportMessage {
+        let literal = pattern.utf8.split(separator: UInt8(ascii: ".")).prefix {
+            !$0.elementsEqual("*".utf8) && !$0.elementsEqual(">".utf8)
+        }
+        return TransportMessage(
+            valid: (literal.map { String(Substring($0)) } + ["unreadable"]).joined(separator: "."),
+            headers: NATSMessage.transportHeaders(message.headers),
+            body: message.payload
+        )
     }
 }
 
@@ -92,23 +122,17 @@ extension NATSMessage {
         return fields.contains { $0.value.isEmpty } ? fields.filter { !$0.value.isEmpty } : fields
     }
 
-    /// The headers without those that NATS adds, which describe the delivery and not the message.
-    static func transportHeaders(_ fields: [Header]) throws -> TransportHeaders {
+    /// The headers without those that NATS adds, which describe the delivery and not the message. Of several of one
+    /// name, the first.
+    static func transportHeaders(_ fields: [Header]) -> TransportHeaders {
         // Messages without headers are common.
         if fields.isEmpty { return TransportHeaders() }
         var headers = TransportHeaders(capacity: fields.count)
-        for field in fields where !field.name.hasPrefix("Nats-") {
-            try headers.set(field.value.withoutSpacesAtEnds, for: field.name)
+        // They are valid: see `ReceivedHeaders`.
+        for field in fields where !field.name.utf8.starts(with: "Nats-".utf8) && headers[field.name] == nil {
+            headers.append(valid: field.value, for: field.name)
         }
         return headers
-    }
-}
-
-extension String {
-    /// The value of a header without surrounding spaces, which some clients add.
-    fileprivate var withoutSpacesAtEnds: String {
-        guard utf8.first == 0x20 || utf8.last == 0x20 else { return self }
-        return String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 }
 #endif

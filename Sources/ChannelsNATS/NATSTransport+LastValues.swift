@@ -50,7 +50,8 @@ extension NATSTransport {
             // With a tool for the key-value store. A state cannot be deleted: processes that have a value
             // store it again.
             guard !isDeleted else { return relay.reportLostValues(on: subject) }
-            guard let message = reader.read(value, subject: subject) else { return }
+            // The subject is that of the subscription, and valid.
+            guard let message = try? reader.read(value, subject: subject) else { return }
             onValue(StoredValue(message, revision: revision))
         } onFailure: {
             relay.report($0)

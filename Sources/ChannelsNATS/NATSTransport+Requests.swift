@@ -17,11 +17,7 @@ extension NATSTransport {
         let answer = try await session.inbox.request(NATSMessage(message), timeout: timeout) {
             !$0.isStreamAcknowledgement
         }
-        do {
-            return TransportReply(headers: try NATSMessage.transportHeaders(answer.headers), body: answer.payload)
-        } catch {
-            throw BridgeError.unreadable("the reply", on: message.subject, error)
-        }
+        return TransportReply(headers: NATSMessage.transportHeaders(answer.headers), body: answer.payload)
     }
 
     /// Receives the requests of a subject.

@@ -15,7 +15,7 @@ extension NATSTransport {
         var all: [StoreStatus] = []
         do {
             for stream in try await jetStream.list("STREAM.LIST", \StreamPage.streams) {
-                guard !stream.config.name.hasPrefix("KV_"), !stream.config.name.hasPrefix("OBJ_") else { continue }
+                guard !stream.config.name.isStreamOfStore else { continue }
                 all.append(try await jetStream.status(of: stream, deadLetters.map { "\($0).>" }))
             }
         } catch let refusal as Refusal { throw BridgeError(wrapping: refusal) }
@@ -141,15 +141,9 @@ private struct KeptMessage: Decodable {
     var seconds: Double? { time.flatMap { JetStream.seconds($0) } }
 
     func transportMessage() throws -> TransportMessage {
-        var fields: [NATSMessage.Header] = []
-        for line in String(decoding: hdrs ?? Data(), as: UTF8.self).split(separator: "\r\n").dropFirst() {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
-            fields.append(NATSMessage.Header(name: String(line[..<colon]), value: value))
-        }
-        return try TransportMessage(
+        try TransportMessage(
             subject: subject,
-            headers: NATSMessage.transportHeaders(fields),
+            headers: NATSMessage.transportHeaders(ReceivedHeaders(lines: hdrs ?? Data()).fields),
             body: Array(data ?? Data())
         )
     }

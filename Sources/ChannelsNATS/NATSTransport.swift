@@ -133,7 +133,7 @@ public final class NATSTransport: Transport {
 
     /// Publishes a message; a durable one is stored when this returns.
     ///
-    /// With `durable`, throws `unsupported` at once if no stream stores the subject.
+    /// With `durable`, throws `notStored` at once if no stream stores the subject.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         guard durable else {
             let connection = try established.withLock { $0 } ?? session.connection
@@ -152,7 +152,7 @@ public final class NATSTransport: Transport {
 
     /// Publishes a durable message without waiting for the acknowledgement.
     ///
-    /// Throws `unsupported` at once if no stream stores the subject.
+    /// Throws `notStored` at once if no stream stores the subject.
     public func publishDurably(
         _ message: TransportMessage,
         isRepeated: Bool,
@@ -182,7 +182,7 @@ public final class NATSTransport: Transport {
     /// Subscribes to a pattern.
     ///
     /// With a `durableName`, the messages come from the one stream whose subjects cover the pattern. Throws
-    /// `unsupported` if there is none, or more than one.
+    /// `notStored` if there is none, and `unsupported` if there are more.
     public func subscribe(
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
@@ -204,9 +204,8 @@ public final class NATSTransport: Transport {
                 on: session.connection,
                 session.jetStream,
                 session.streams
-            ) { message, delivery, settle in
-                // A message that is invalid now will be invalid the next time.
-                guard let message = reader.read(message) else { return settle(.terminated) }
+            ) { received, delivery, settle in
+                let (message, problem) = reader.read(received, delivery)
                 var inbound = InboundMessage(
                     message,
                     deliveryCount: delivery.deliveryCount,
@@ -215,9 +214,8 @@ public final class NATSTransport: Transport {
                     settle: settle
                 )
                 inbound.storedAt = delivery.storedAt
+                inbound.problem = problem
                 onMessage(inbound)
-            } onUnreadable: {
-                reader.report($0)
             } onFailure: {
                 relay.report($0)
             }

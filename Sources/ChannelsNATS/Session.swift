@@ -90,11 +90,14 @@ final class Session: Sendable {
     /// Names a failure by its route: the subject of an acknowledgement or reply would be a new name each
     /// time.
     func placed(_ event: NATSConnection.Event) -> NATSConnection.Event {
-        guard case .failed(let error) = event, let request = error.subject, request.hasPrefix("$JS.") else {
+        guard case .failed(let error) = event, let request = error.subject, request.utf8.starts(with: "$JS.".utf8)
+        else {
             return event
         }
         let place = state.withLock { $0.durables }.lazy.compactMap { $0.place(of: request) }.first
-        let general = request.split(separator: ".").prefix(request.hasPrefix("$JS.ACK.") ? 4 : 5).joined(separator: ".")
+        let tokens = request.utf8.split(separator: UInt8(ascii: "."))
+        let general = tokens.prefix(request.utf8.starts(with: "$JS.ACK.".utf8) ? 4 : 5).map { String(Substring($0)) }
+            .joined(separator: ".")
         let details = [place.map { "the durable name \($0.name)" }, error.detail].compactMap(\.self)
         let (subject, detail) = (place?.pattern ?? general, details.joined(separator: ": "))
         let cause = error.underlyingError
@@ -189,7 +192,8 @@ extension BridgeError {
     init(wrapping error: any Error, subject: String? = nil) {
         switch error {
         case let error as BridgeError: self = error
-        case let refusal as Refusal: self.init(.unsupported, subject: subject, refusal.description)
+        case let refusal as Refusal:
+            self.init(refusal.code(orElse: .unsupported), subject: subject, refusal.description)
         default: self.init(.transportFailure, underlyingError: error)
         }
     }

@@ -15,9 +15,11 @@ public import ChannelsBridge
 /// messages are in flight: if the target loses a single message, as a cluster may while it elects a leader,
 /// that message arrives later.
 ///
-/// A message that the target refuses, because it is too large, its subject is not permitted or no stream
-/// stores it, is reported and kept as a dead letter at the source; later messages are still forwarded.
-/// `DeadLetterBox` puts it back at the source, and it is forwarded again.
+/// A message that the target can never take, because it is too large or not valid, is reported and kept as a
+/// dead letter at the source. `DeadLetterBox` puts it back there, and it is forwarded again.
+///
+/// Anything else is an outage, which is reported and waited for: a lost connection, a stream that is missing or
+/// full, a permission that is missing. Messages on other subjects are forwarded meanwhile, until 256 wait.
 ///
 /// ``storeStatus()`` has its lag: the messages still to be forwarded, and the age of the oldest.
 public struct Relay: Sendable {
@@ -86,7 +88,8 @@ public struct Relay: Sendable {
 
     /// Forwards messages until the task is cancelled.
     ///
-    /// - Throws: `BridgeError/Code/unsupported` if a transport has no durable messages; `CancellationError`.
+    /// - Throws: `BridgeError/Code/unsupported` if a transport has no durable messages; `authenticationFailed` and
+    ///   `certificateRejected` if one rejects the relay when it connects; `CancellationError`.
     public func run() async throws {
         guard source.capabilities.contains(.durable), target.capabilities.contains(.durable) else {
             throw BridgeError(
@@ -98,8 +101,8 @@ public struct Relay: Sendable {
         status.set(BridgeStatus(.connecting))
         account.lost.withLock { $0 = [] }
         do {
-            try await retry { try await source.connect { report($0, of: .source) } }
-            try await retry { try await target.connect { report($0, of: .target) } }
+            try await retry(atMost: Self.longestPause) { try await source.connect { report($0, of: .source) } }
+            try await retry(atMost: Self.longestPause) { try await target.connect { report($0, of: .target) } }
             try await relay()
         } catch {
             try? await source.close(timeout: .seconds(5))
@@ -113,7 +116,7 @@ public struct Relay: Sendable {
         let waiting = Locked<[InboundMessage]>([])
         let (bell, ring) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning, unsettledLimit: 256)
-        try await retry {
+        try await retry(atMost: Self.longestPause) {
             try await source.subscribe(subscription) { message in
                 // Dead letters stay at the source.
                 if message.message.headers[DeadLetterHeader.subject] != nil, isMine(message.message) {
@@ -129,25 +132,71 @@ public struct Relay: Sendable {
             guard status.phase == .connecting else { return }
             status = BridgeStatus(account.lost.withLock { $0.isEmpty } ? .running : .reconnecting)
         }
+        var outage = Outage()
         for await _ in bell {
-            var left = waiting.withLock { waiting in
+            outage.left += waiting.withLock { waiting in
                 defer { waiting = [] }
                 return waiting
             }
-            for repetition in 1... {
-                left = try await handOn(left)
-                if left.isEmpty { break }
-                try await ContinuousClock().sleep(atMost: backoff.delay(before: repetition))
+            guard let blocked = outage.blocked(at: .now) else { continue }
+            let isDue = blocked.isEmpty
+            let failures = try await handOn(&outage.left, blocked)
+            if outage.left.isEmpty { outage = Outage() }
+            guard let first = failures.first else {
+                if outage.left.isEmpty { succeed() }
+                continue
+            }
+            fail(first)
+            guard let delay = outage.begin(failures, isDue: isDue, backoff) else { continue }
+            Task {
+                try await ContinuousClock().sleep(atMost: delay)
+                ring.yield()
             }
         }
         try Task.checkCancellation()
     }
 
-    /// Publishes messages, settles those that are acknowledged or refused, and returns the others, in order.
-    private func handOn(_ messages: [InboundMessage]) async throws -> [InboundMessage] {
+    /// What could not be forwarded, and when it is tried again.
+    private struct Outage {
+        /// In order, with those behind them.
+        var left: [InboundMessage] = []
+        private var failed: Set<ExactText> = []
+        private var isForAll = false
+        private var repetition = 0
+        private var end: ContinuousClock.Instant?
+
+        /// The subjects whose messages are not to be tried now; nil: none are.
+        mutating func blocked(at now: ContinuousClock.Instant) -> Set<ExactText>? {
+            guard let end, now < end else { return [] }
+            return isForAll ? nil : failed
+        }
+
+        /// Notes failures. Returns after how long to try again, unless that has been settled.
+        mutating func begin(_ failures: [BridgeError], isDue: Bool, _ backoff: Backoff) -> Duration? {
+            failed = Set(left.map { ExactText($0.message.subject) })
+            isForAll = !failures.allSatisfy(\.concernsItsSubject)
+            guard isDue else { return nil }
+            repetition += 1
+            let delay = backoff.delay(before: repetition)
+            end = .now + delay
+            return delay
+        }
+    }
+
+    /// Publishes messages except on some subjects, and settles those that are acknowledged or refused; the others stay,
+    /// in order.
+    ///
+    /// - Returns: Why they could not be published.
+    private func handOn(_ messages: inout [InboundMessage], _ blocked: Set<ExactText>) async throws -> [BridgeError] {
         let (ends, ended) = AsyncStream.makeStream(of: (Int, BridgeError?).self)
-        var begun = 0
+        var (begun, isOpen, blocked, left) = (0, true, blocked, [Int]())
         for (index, message) in messages.enumerated() {
+            let subject = ExactText(message.message.subject)
+            // Behind one that failed, it would overtake it.
+            guard isOpen, !blocked.contains(subject) else {
+                left.append(index)
+                continue
+            }
             begun += 1
             let onEnd: @Sendable (BridgeError?) -> Void = { error in
                 if error == nil {
@@ -157,23 +206,30 @@ public struct Relay: Sendable {
                 ended.yield((index, error))
             }
             do {
+                if let problem = message.problem { throw problem }
                 // An earlier attempt, or an earlier process, may have published it.
                 try await target.publishDurably(outgoing(message.message), isRepeated: true, onResult: onEnd)
             } catch let error as BridgeError {
                 onEnd(error)
-                // Others would overtake it.
-                guard error.refuses(message.message) else { break }
+                guard !isForGood(error, message) else { continue }
+                blocked.insert(subject)
+                isOpen = error.concernsItsSubject
             }
         }
         var errors: [Int: BridgeError] = [:]
         for await (index, error) in ends.prefix(begun) { errors[index] = error }
         try Task.checkCancellation()
-        let refused = errors.filter { $1.refuses(messages[$0].message) }.sorted { $0.key < $1.key }
+        let refused = errors.filter { isForGood($1, messages[$0]) }.sorted { $0.key < $1.key }
         for (index, error) in refused { try await setAside(messages[index], error) }
-        let failed = errors.filter { !$1.refuses(messages[$0].message) }.sorted { $0.key < $1.key }
+        let failed = errors.filter { !isForGood($1, messages[$0]) }.sorted { $0.key < $1.key }
         account.counters.withLock { $0.retried += failed.count }
-        if let (_, error) = failed.first { fail(error) } else { succeed() }
-        return failed.map { messages[$0.key] } + messages[begun...]
+        messages = (failed.map(\.key) + left).sorted().map { messages[$0] }
+        return failed.map(\.value)
+    }
+
+    /// Whether a message can never be published.
+    private func isForGood(_ error: BridgeError, _ message: InboundMessage) -> Bool {
+        message.problem != nil || error.refuses(message.message)
     }
 
     /// A message put back for this relay is for all durable names of the target.
@@ -197,8 +253,12 @@ public struct Relay: Sendable {
             try await (source as? any LetterStore)?.prepare(forLetterOn: subject, under: deadLetters)
             _ = try await source.keep(letter, on: subject, for: name, with: message.refuse)
         }
-        // A letter that cannot be kept would be redelivered forever.
-        do { try await retry(keep) } catch let error as BridgeError { onFailure(error) }
+        do { try await retry(keep) } catch let error as BridgeError {
+            // It is not lost: it comes again, and with it this error.
+            onFailure(error)
+            message.settle?(.retry(after: backoff.limit))
+            return
+        }
         message.settle?(.terminated)
     }
 
@@ -231,12 +291,18 @@ public struct Relay: Sendable {
         status.update { if $0.phase == .running { $0 = BridgeStatus(.running) } }
     }
 
-    /// - Throws: What concerns the message; `CancellationError`.
-    private func retry(_ attempt: () async throws -> Void) async throws {
+    /// The longest pause between attempts to connect and to subscribe.
+    private static let longestPause = Duration.seconds(1)
+
+    /// - Throws: What waiting cannot mend; `CancellationError`.
+    private func retry(atMost longest: Duration? = nil, _ attempt: () async throws -> Void) async throws {
         for repetition in 1... {
-            do { return try await attempt() } catch let error as BridgeError where !error.code.concernsTheMessage {
+            do { return try await attempt() } catch let error as BridgeError
+                where !error.code.concernsTheMessage && !error.code.endsConnecting
+            {
                 fail(error)
-                try await ContinuousClock().sleep(atMost: backoff.delay(before: repetition))
+                let delay = backoff.delay(before: repetition)
+                try await ContinuousClock().sleep(atMost: min(delay, longest ?? delay))
             }
         }
     }

@@ -6,6 +6,13 @@ import Testing
 
 @Suite(.hangLimit)
 struct ValueTests {
+    /// As bytes: a semicolon and a combining mark behind it are one character.
+    @Test func aMediaTypeEndsAtItsSemicolonWhateverFollows() {
+        for text in ["Application/JSON;\u{301}", "\tapplication/json ; charset=utf-8", "application/json;"] {
+            #expect(MediaType(text) == MediaType("application/json"), "\(text)")
+        }
+    }
+
     @Test func waitsGrowUpToTheirLimit() {
         let backoff = Backoff(first: .seconds(1), factor: 3, limit: .seconds(20))
         #expect((1...5).map { backoff.delay(before: $0) } == [1, 3, 9, 20, 20].map { .seconds($0) })

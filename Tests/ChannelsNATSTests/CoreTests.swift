@@ -90,7 +90,7 @@ struct CoreTests {
     }
 
     /// 40,000 of them took 36 seconds.
-    @Test func messageWithVeryManyHeadersIsRefusedAtOnce() async throws {
+    @Test func messageWithVeryManyHeadersComesAtOnceWithoutThem() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server)
         let received = try await peer.subscribe(to: "count")
@@ -99,9 +99,9 @@ struct CoreTests {
         let failures = await peer.events.wait { $0.contains { $0.failure != nil } }.compactMap(\.failure)
         #expect(failures[0].detail?.contains("40000 headers, more than 256") == true, "\(failures)")
         try publishRaw(headers: (0..<256).map { "h\($0): 1\r\n" }.joined(), "y", to: "count", of: server)
-        #expect(await received.wait(count: 1).map(\.text) == ["y"])
-        #expect(received.all.first?.message.headers.count == 256)
-        #expect(peer.events.all.compactMap(\.failure).map(\.code) == [.invalidEnvelope])
+        #expect(await received.wait(count: 2).map(\.text) == ["x", "y"])
+        #expect(received.all.map(\.message.headers.count) == [0, 256])
+        #expect(peer.events.all.compactMap(\.failure).map(\.code) == [.invalidHeader])
         #expect(start.duration(to: .now) < .seconds(25))
         try await peer.close()
     }

@@ -80,10 +80,74 @@ struct DeadLetterStreamTests {
                 let transport = NATSTransport(NATSConfiguration(servers: [server.url]))
                 return try await DeadLetterBox("dead").putBack(over: transport, quiet: .seconds(1))
             }
-            #expect(error?.code == .unsupported && error?.subject == "old.name")
+            #expect(error?.code == .notStored && error?.subject == "old.name")
             #expect(await received.wait(count: number).map(\.text) == (1...number).map(String.init))
             received.all.last?.settle?(.acknowledged)
         }
+        try await peer.close()
+    }
+
+    @Test func aStreamForLettersIsCreatedIfThereIsNone() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        var configuration = NATSConfiguration(servers: [server.url])
+        configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
+        let board = Switchboard(onFault: { _ in })
+        let isMended = Gate()
+        let heard = Recorder<Int>()
+        let token = board[.number].listen { (number: Int) throws in
+            if !isMended.isOpen { throw Poison() }
+            heard.record(number)
+        }
+        let letters = Recorder<DeadLetter>()
+        var settings = BridgeConfiguration.patient
+        settings.failureLimit = 2
+        let bridge = Bridge(
+            "kitchen",
+            switchboard: board,
+            transport: NATSTransport(configuration),
+            routes: [.incoming(.number, durable: true)],
+            configuration: settings
+        ) { letters.record($0) }
+        let running = Task { try await bridge.run() }
+        try await bridge.waitUntilReady()
+        try await peer.publish("7", to: "shop.number", durable: true)
+        _ = await letters.wait(count: 1)
+        isMended.open()
+        let box = DeadLetterBox("dead")
+        #expect(try await box.putBack(over: NATSTransport(configuration)) == 1)
+        #expect(await heard.wait(count: 1) == [7])
+        let found = try await peer.askJetStream("STREAM.INFO.DEAD")["config"] as? [String: Any]
+        #expect(found?["subjects"] as? [String] == ["dead.>"])
+        running.cancel()
+        try await running.value
+        try await peer.close()
+        withExtendedLifetime(token) {}
+    }
+
+    /// Otherwise it goes on for as long as the cause is not mended.
+    @Test func onlyTheLettersThatThereAreArePutBack() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) {
+            $0.streams = [NATSStream("SHOP", subjects: ["shop.>"]), NATSStream("DEAD", subjects: ["dead.>"])]
+        }
+        for number in 1...3 {
+            try await peer.publish("\(number)", to: "dead.shop.sold", id: "\(number)", durable: true)
+        }
+        // Each comes back at once.
+        let count = Recorder<Int>()
+        try await peer.transport.subscribe(TransportSubscription(to: "shop.sold", durableName: "kitchen")) { inbound in
+            let transport = peer.transport
+            count.record(1)
+            Task {
+                let letter = DeadLetter(message: inbound.message, error: BridgeError(.tooManyFailures))
+                try await transport.keep(letter, on: "dead.shop.sold", for: "kitchen")
+                inbound.settle?(.acknowledged)
+            }
+        }
+        let transport = NATSTransport(NATSConfiguration(servers: [server.url]))
+        #expect(try await DeadLetterBox("dead").putBack(over: transport) == 3)
+        await count.wait(count: 3)
         try await peer.close()
     }
 

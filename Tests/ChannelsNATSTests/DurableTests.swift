@@ -42,22 +42,6 @@ struct DurableTests {
         try await peer.close()
     }
 
-    @Test func messageThatCannotBeReadIsReportedAndKeepsNobodyWaiting() async throws {
-        let server = try await NATSServer()
-        let peer = try await Peer.connect(to: server) {
-            withStream(&$0)
-            $0.deliveries.unsettledLimit = 1
-        }
-        let settlements = try await peer.subscribe(to: "$JS.ACK.>")
-        let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
-        try publishRaw(headers: "broken:\r\n", "x", to: "shop.sale", of: server)
-        try await peer.publish("whole", to: "shop.sale", durable: true)
-        #expect(await received.wait(count: 1).map(\.text) == ["whole"])
-        #expect(await settlements.wait(count: 1).first?.text == "+TERM")
-        await peer.events.wait { $0.contains { $0.failure?.code == .invalidEnvelope } }
-        try await peer.close()
-    }
-
     @Test func streamOfInterestKeepsWhatSomebodyHasNotSettled() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
@@ -246,17 +230,17 @@ struct DurableTests {
         try await peer.close()
     }
 
-    @Test func subjectThatNoStreamKeepsIsUnsupported() async throws {
+    @Test func subjectThatNoStreamKeepsIsNotStored() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server, withStream)
         let published = await #expect(throws: BridgeError.self) {
             try await peer.publish("x", to: "bank.sale", durable: true)
         }
-        #expect(published?.code == .unsupported)
+        #expect(published?.code == .notStored)
         let subscribed = await #expect(throws: BridgeError.self) {
             try await peer.subscribe(to: "bank.>", durableName: "kitchen")
         }
-        #expect(subscribed?.code == .unsupported)
+        #expect(subscribed?.code == .notStored)
         try await peer.close()
     }
 

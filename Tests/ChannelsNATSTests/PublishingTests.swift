@@ -69,20 +69,34 @@ struct PublishingOverNATSTests {
     }
 
     /// Without one, it would reach plain listeners at each attempt, and never be acknowledged.
-    @Test func postThatNoStreamKeepsFailsAtOnceAndReachesNobody() async throws {
+    @Test func postThatNoStreamKeepsReachesNobodyAndWaitsForAStream() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server)
         let received = try await peer.subscribe(to: ">")
+        let faults = Recorder<Fault>()
         try await withBridge(over: server, [.outgoing(.number, durable: true)], streams: []) { board, bridge in
-            let report = await board[.number].postAndWait(1)
-            let error = report.failures.first?.error as? BridgeError
-            #expect(error?.code == .unsupported && error?.description.contains("no stream keeps it") == true)
-            #expect(bridge.statistics.failed == 1)
+            let token = board.add(FaultRecorder(faults))
+            async let report = board[.number].postAndWait(1)
+            await faults.wait { $0.contains { "\($0)".contains("no stream keeps it") } }
+            try await peer.publish("end", to: "shop.end")
+            await received.wait { $0.contains { $0.text == "end" } }
+            #expect(!received.all.contains { $0.message.subject == "shop.number" })
+            let maker = try await Peer.connect(to: server) { $0.streams = [Self.stream] }
+            try await maker.publish("other", to: "shop.other", durable: true)
+            #expect(await report.isComplete)
+            #expect(bridge.statistics.failed == 0 && bridge.statistics.sent == 1)
+            try await maker.close()
+            withExtendedLifetime(token) {}
         }
-        try await peer.publish("end", to: "shop.end")
-        await received.wait { $0.contains { $0.text == "end" } }
-        #expect(!received.all.contains { $0.message.subject == "shop.number" })
         try await peer.close()
+    }
+
+    private final class FaultRecorder: ChannelInstrument {
+        let faults: Recorder<Fault>
+
+        init(_ faults: Recorder<Fault>) { self.faults = faults }
+
+        func report(_ fault: Fault) { faults.record(fault) }
     }
 
     /// The same without a bridge, as the tool does it.
@@ -93,7 +107,7 @@ struct PublishingOverNATSTests {
         let error = await #expect(throws: BridgeError.self) {
             try await peer.publish("1", to: "shop.number", id: "1", durable: true)
         }
-        #expect(error?.code == .unsupported && error?.description.contains("no stream keeps it") == true)
+        #expect(error?.code == .notStored && error?.description.contains("no stream keeps it") == true)
         try await peer.publish("end", to: "shop.end")
         await received.wait { $0.contains { $0.text == "end" } }
         #expect(!received.all.contains { $0.message.subject == "shop.number" })
@@ -113,8 +127,13 @@ struct PublishingOverNATSTests {
             server.kill()
             try await server.start()
             _ = await bridge.status.next { $0.isReady }
-            let error = await board[.number].postAndWait(2).failures.first?.error as? BridgeError
-            #expect(error?.code == .unsupported)
+            async let report = board[.number].postAndWait(2)
+            let again = try await Peer.connect(to: server) { $0.streams = [Self.stream] }
+            try await again.publish("y", to: "shop.other", durable: true)
+            #expect(await report.isComplete)
+            let stored = try await again.subscribe(to: "shop.>", durableName: "all")
+            #expect(Set(await stored.wait(count: 2).map(\.text)) == ["y", "2"])
+            try await again.close()
         }
     }
 

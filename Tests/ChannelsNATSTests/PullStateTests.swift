@@ -158,5 +158,21 @@ struct PullStateTests {
         let request20 = state.next()
         #expect(request20?.number == 2)
     }
+
+    @Test func noRequestAsksForMoreThanTheConsumerAllows() {
+        var pull = PullState(limit: 100, byteLimit: 1_000)
+        pull.allowed = .init(messages: 2, bytes: 300, life: .milliseconds(100))
+        pull.start()
+        #expect(pull.next() == PullState.Request(number: 1, messages: 2, bytes: 300, life: .milliseconds(100)))
+        pull.received(bytes: 10)
+        pull.received(bytes: 10)
+        #expect(pull.next() == PullState.Request(number: 2, messages: 2, bytes: 300, life: .milliseconds(100)))
+        // What is larger than a request may ask for comes by itself, once there is nothing else.
+        _ = pull.ended(2, .tooLarge)
+        #expect(pull.next() == nil)
+        pull.settled(bytes: 10)
+        pull.settled(bytes: 10)
+        #expect(pull.next() == PullState.Request(number: 3, messages: 1, bytes: nil, life: .milliseconds(100)))
+    }
 }
 #endif

@@ -360,7 +360,7 @@ struct RestoringTests {
         let error = await #expect(throws: BridgeError.self) {
             try await peer.publish("3", to: "shop.sale", durable: true)
         }
-        #expect(error?.code == .unsupported && error?.detail?.contains("no stream keeps it") == true)
+        #expect(error?.code == .notStored && error?.detail?.contains("no stream keeps it") == true)
         try await owner.close()
         try await peer.close()
     }

@@ -86,10 +86,74 @@ struct RelayTests {
         try await receiver.close(timeout: .patience)
     }
 
+    /// A stream that is missing or full, and a permission, may come back.
+    @Test(arguments: [BridgeError.Code.notStored, .permissionDenied, .bufferFull, .unsupported])
+    func whatTheOtherDoesNotTakeForNowWaits(_ code: BridgeError.Code) async throws {
+        let heard = Recorder<TransportMessage>()
+        let target = PickyTransport(refuses: "shop.secret", code)
+        let receiver = InMemoryTransport(target.broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
+            heard.record(message.message)
+            message.settle?(.acknowledged)
+        }
+        let sender = try await file.connected()
+        for number in 1...3 { try await sender.publish(message("\(number)", to: "shop.secret"), durable: true) }
+        let failures = Recorder<BridgeError>()
+        let backoff = Backoff(first: .milliseconds(1), limit: .milliseconds(10))
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target, backoff: backoff) { failures.record($0) }
+        let running = Task { try await relay.run() }
+        _ = await failures.wait(count: 3)
+        #expect(failures.all.allSatisfy { $0.code == code } && relay.status.value.reason?.code == code)
+        target.refused.withLock { $0 = nil }
+        #expect(await heard.wait(count: 3).map(text) == ["1", "2", "3"])
+        _ = await relay.status.next { $0.reason == nil }
+        #expect(relay.statistics.refused == 0)
+        running.cancel()
+        _ = await running.result
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
+    }
+
+    @Test func messagesOnOtherSubjectsGoOnMeanwhile() async throws {
+        let heard = Recorder<TransportMessage>()
+        let target = PickyTransport(refuses: "shop.secret", .permissionDenied)
+        let receiver = InMemoryTransport(target.broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
+            heard.record(message.message)
+            message.settle?(.acknowledged)
+        }
+        let sender = try await file.connected()
+        let failures = Recorder<BridgeError>()
+        // Nobody waits for its end.
+        let backoff = Backoff(first: .seconds(3_600), limit: .seconds(3_600))
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target, backoff: backoff) { failures.record($0) }
+        let running = Task { try await relay.run() }
+        try await sender.publish(message("plan", to: "shop.secret"), durable: true)
+        _ = await failures.wait(count: 1)
+        for text in ["soup", "cake"] { try await sender.publish(message(text), durable: true) }
+        #expect(await heard.wait(count: 2).map(text) == ["soup", "cake"])
+        #expect(relay.status.value.reason?.code == .permissionDenied && failures.count == 1)
+        running.cancel()
+        _ = await running.result
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
+    }
+
+    @Test(arguments: [BridgeError.Code.authenticationFailed, .certificateRejected])
+    func aRelayEndsByWhatWaitingCannotMend(_ code: BridgeError.Code) async throws {
+        let target = PickyTransport(refuses: nil, .refused)
+        target.connects.withLock { $0 = BridgeError(code) }
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target)
+        let error = await #expect(throws: BridgeError.self) { try await relay.run() }
+        #expect(error?.code == code && relay.status.value.phase == .ended)
+    }
+
     /// It is put back when the other takes it, and then no durable name there is left out.
     @Test func whatTheOtherRefusesIsALetterAndTheRestGoesOn() async throws {
         let heard = Recorder<TransportMessage>()
-        let target = PickyTransport(refuses: "shop.secret")
+        let target = PickyTransport(refuses: "shop.secret", .payloadTooLarge)
         let receiver = InMemoryTransport(target.broker)
         try await receiver.connect { _ in }
         try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
@@ -104,7 +168,7 @@ struct RelayTests {
         let relay = Relay(from: SQLiteTransport(path: file.path), to: target) { failures.record($0) }
         let running = Task { try await relay.run() }
         #expect(await heard.wait(count: 2).map(text) == ["soup", "cake"])
-        #expect(await failures.wait(count: 1).map(\.code) == [.permissionDenied])
+        #expect(await failures.wait(count: 1).map(\.code) == [.payloadTooLarge])
         target.refused.withLock { $0 = nil }
         let box = DeadLetterBox("dead")
         #expect(try await box.putBack(over: SQLiteTransport(path: file.path), atMost: 1, quiet: .patience) == 1)
@@ -143,11 +207,11 @@ struct RelayTests {
     /// As long as it is, all messages would be refused.
     @Test func whatIsRefusedToTheTransportItselfConcernsNoMessage() throws {
         let message = try message("soup")
-        for code in [BridgeError.Code.permissionDenied, .unsupported, .refused] {
-            #expect(BridgeError(code, subject: message.subject).refuses(message))
-            #expect(!BridgeError(code, subject: "$JS.API.STREAM.NAMES").refuses(message))
+        #expect(BridgeError(.refused, subject: message.subject).refuses(message))
+        #expect(!BridgeError(.refused, subject: "$JS.API.STREAM.NAMES").refuses(message))
+        for code in [BridgeError.Code.permissionDenied, .unsupported, .notStored, .bufferFull, .notAcknowledged] {
+            #expect(!BridgeError(code, subject: message.subject).refuses(message))
         }
-        #expect(!BridgeError(.notAcknowledged, subject: message.subject).refuses(message))
     }
 
     private func text(_ message: TransportMessage) -> String { String(decoding: message.body, as: UTF8.self) }
@@ -159,7 +223,11 @@ private final class PickyTransport: Transport {
     let refused: Locked<String?>
     private let inner: InMemoryTransport
 
-    init(refuses subject: String) {
+    let connects = Locked<BridgeError?>(nil)
+    private let code: BridgeError.Code
+
+    init(refuses subject: String?, _ code: BridgeError.Code) {
+        self.code = code
         inner = InMemoryTransport(broker)
         refused = Locked(subject)
     }
@@ -167,6 +235,7 @@ private final class PickyTransport: Transport {
     var capabilities: TransportCapabilities { inner.capabilities }
 
     func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
+        if let error = connects.withLock({ $0 }) { throw error }
         try await inner.connect(onEvent: onEvent)
     }
 
@@ -180,7 +249,7 @@ private final class PickyTransport: Transport {
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
         guard refused.withLock({ $0 != message.subject }) else {
-            return onResult(BridgeError(.permissionDenied, subject: message.subject))
+            return onResult(BridgeError(code, subject: message.subject))
         }
         try await inner.publishDurably(message, isRepeated: isRepeated, onResult: onResult)
     }

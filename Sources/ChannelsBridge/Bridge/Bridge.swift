@@ -115,8 +115,9 @@ public final class Bridge: Sendable {
 
     /// Connects, carries messages until the task is cancelled, and then closes the connection.
     ///
-    /// Without a broker it keeps trying after ``BridgeConfiguration/backoff``, at least every two seconds;
-    /// ``status`` has the reason, and each new reason raises a fault. Meanwhile, posted messages are queued.
+    /// Without a broker it keeps trying after ``BridgeConfiguration/backoff``, at least every two seconds, and
+    /// so it does while the broker does not store what a durable route receives; ``status`` has the reason,
+    /// and each new reason raises a fault. Meanwhile, posted messages are queued.
     ///
     /// In a service of swift-service-lifecycle, use `BridgeService` of `ChannelsObservability`, or
     /// `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
@@ -227,7 +228,7 @@ public final class Bridge: Sendable {
             try Task.checkCancellation()
             // The transport may keep the closure, and the context has the transport.
             try await context.transport.connect { [weak self] event in self?.take(event) }
-            for worker in workers { try await worker.start() }
+            for worker in workers { try await subscribe(worker, context) }
             return nil
         } catch {
             let error = BridgeError.from(error, subject: context.name)
@@ -236,6 +237,22 @@ public final class Bridge: Sendable {
             // In a task of its own: this one may be cancelled.
             await Task { try? await context.transport.close(timeout: .zero) }.value
             return error
+        }
+    }
+
+    /// Subscribes. While the broker does not store what a route subscribes to, it tries again on the same connection.
+    private func subscribe(_ worker: any RouteWorker, _ context: BridgeContext) async throws {
+        var isReported = false
+        while true {
+            do { return try await worker.start() } catch let error as BridgeError where error.code == .notStored {
+                status.set(BridgeStatus(status.value.phase, reason: error))
+                if !isReported { context.report(error) }
+                isReported = true
+            }
+            let delay = min(context.configuration.backoff.limit, .seconds(1))
+            await context.isEnding.wait(atMost: delay, clock: context.configuration.clock)
+            try Task.checkCancellation()
+            if let closing = context.closing.withLock({ $0 }) { throw closing }
         }
     }
 

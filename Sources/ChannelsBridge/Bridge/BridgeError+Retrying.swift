@@ -1,3 +1,5 @@
+internal import Channels
+
 extension BridgeError {
     /// Converts an error of a transport.
     static func from(_ error: any Error, subject: String) -> BridgeError {
@@ -12,19 +14,26 @@ extension BridgeError {
 }
 
 extension BridgeError {
-    /// Whether the broker will not take this message, but may take others: nothing is wrong with the connection.
+    /// Whether other subjects may be published to meanwhile.
+    package var concernsItsSubject: Bool { code == .notStored || code == .permissionDenied }
+
+    /// Whether the broker will never take this message. Anything else passes: a stream can be created or emptied, a
+    /// permission granted.
     package func refuses(_ message: TransportMessage) -> Bool {
-        if code.concernsTheMessage { return true }
         // A refusal of the transport's own requests names another subject.
-        return [.permissionDenied, .unsupported, .refused].contains(code)
-            && subject ?? message.subject == message.subject
+        code.concernsTheMessage || code == .refused && (subject ?? message.subject).hasBytes(of: message.subject)
     }
 }
 
 extension BridgeError.Code {
     /// Whether the same call may succeed later.
     var mayPass: Bool {
-        [.notConnected, .bufferFull, .notAcknowledged, .timedOut, .transportFailure].contains(self)
+        [.notConnected, .bufferFull, .notAcknowledged, .timedOut, .transportFailure, .notStored].contains(self)
+    }
+
+    /// Whether waiting does not make a connection possible.
+    package var endsConnecting: Bool {
+        [.authenticationFailed, .certificateRejected, .alreadyRunning].contains(self)
     }
 
     /// Whether the message itself is the reason, so that it would be refused again.

@@ -9,7 +9,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
             case bufferFull, payloadTooLarge, notAcknowledged, duplicateIdentifier, refused
             case lastValuesLost, messagesLost, timedOut, noResponder, remoteFailure
             case invalidName, invalidHeader, invalidEnvelope, unencodable, undecodable, unknownType
-            case tooManyFailures, unsupported, closingTimedOut, transportFailure, settingsDiffer
+            case tooManyFailures, unsupported, notStored, closingTimedOut, transportFailure, settingsDiffer
         }
         private let storage: Storage
 
@@ -77,6 +77,9 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// The transport does not support this. Use another transport, or other routes;
         /// ``BridgeError/detail`` says what is missing.
         public static let unsupported = Code(storage: .unsupported)
+        /// The broker stores no durable messages on this subject now. A bridge waits until it does: have a stream
+        /// created, or declare it.
+        public static let notStored = Code(storage: .notStored)
         /// Closing took longer than its timeout. Queued messages may be lost. Raise the timeout.
         public static let closingTimedOut = Code(storage: .closingTimedOut)
         /// The broker stores messages with other settings than the code declares, and keeps its own. Change

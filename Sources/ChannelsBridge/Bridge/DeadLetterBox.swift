@@ -32,7 +32,8 @@ public struct DeadLetterBox: Sendable {
     /// bridges of other names acknowledge it without delivering it, and clients that are not bridges receive
     /// it again.
     ///
-    /// A letter is put back once: the box is itself a durable name, `dead-letters`. Letters stored without a
+    /// Only the letters are put back that there are when it begins, so that it ends also if they come back at
+    /// once. A letter is put back once: the box is itself a durable name, `dead-letters`. Letters stored without a
     /// limit stay stored. Do not put letters back concurrently.
     ///
     /// The name comes from the letter's own subject, whatever its headers say, so a client that may publish
@@ -46,7 +47,8 @@ public struct DeadLetterBox: Sendable {
     /// - Parameters:
     ///   - transport: A transport that is not connected. It is closed at the end.
     ///   - limit: How many to put back.
-    ///   - quiet: When no letter has arrived for this long, the box counts as empty. Zero or less throws
+    ///   - quiet: When no letter has arrived for this long, although there should be more, the box counts as
+    ///     empty. Zero or less throws
     ///     ``BridgeError/Code/timedOut`` at once.
     /// - Returns: How many were put back. If an earlier call was killed, its letters become available again
     ///   after the broker's acknowledgement wait (8 seconds over NATS).
@@ -93,16 +95,19 @@ public struct DeadLetterBox: Sendable {
         try await transport.subscribe(subscription) { letter in
             _ = letters.add(letter, bytes: letter.message.byteCount)
         }
+        // What comes later may be a letter that was put back and has failed again.
+        let most = try await (transport as? any CountingStore)?.unsettledCount(of: Self.durableName, on: pattern)
         var count = 0
         var failure: BridgeError?
         // The broker delivers a letter again that is released without having been settled.
         var left: [InboundMessage] = []
         defer { withExtendedLifetime(left) {} }
-        while count < limit,
+        while count < limit, count + left.count < most ?? .max,
             let letter = try await withTimeLimit(quiet, clock: configuration.clock, { await letters.next() })?.item
         {
             try Task.checkCancellation()
             do {
+                if let problem = letter.problem { throw problem }
                 try await transport.publish(try message(of: letter.message, letter.sequence), durable: true)
                 letter.settle?(.acknowledged)
                 count += 1

@@ -103,7 +103,7 @@ package struct EventEnvelope: Hashable, Decodable, Sendable {
     }
 
     static func checkVersion(_ version: String, _ subject: String) throws {
-        guard version == "1" || version.hasPrefix("1.") else {
+        guard version == "1" || version.utf8.starts(with: "1.".utf8) else {
             throw BridgeError(.invalidEnvelope, subject: subject, detail: "CloudEvents version \(quoted(version))")
         }
     }

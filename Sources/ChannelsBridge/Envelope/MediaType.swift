@@ -11,8 +11,11 @@ struct MediaType: Hashable, Sendable {
             self.text = text
             return
         }
-        let type = text.prefix { $0 != ";" }.lowercased()
-        self.text = String(type.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" })
+        // As bytes: a semicolon and a combining mark behind it are one character.
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+        let type = text.utf8.prefix { $0 != UInt8(ascii: ";") }.drop(while: isSpace).prefix { !isSpace($0) }
+        let lowercased = type.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+        self.text = String(decoding: lowercased, as: UTF8.self)
     }
 
     var isJSON: Bool { text == "application/json" || text == "text/json" || text.hasSuffix("+json") }

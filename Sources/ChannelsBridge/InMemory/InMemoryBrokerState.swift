@@ -202,6 +202,10 @@ struct InMemoryBrokerState {
         begin(ConsumerKey(name: ExactText(name), pattern: pattern), from: .beginning)
     }
 
+    func unsettledCount(of name: String, on pattern: ChannelPattern) -> Int {
+        consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]?.count ?? 0
+    }
+
     /// Stores messages for a name, if it is new, and earlier ones.
     private mutating func begin(_ key: ConsumerKey, from position: ReplayStart.Position) {
         guard consumers[key] == nil else { return }

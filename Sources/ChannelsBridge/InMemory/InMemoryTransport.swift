@@ -74,7 +74,7 @@ public final class InMemoryTransport: Transport {
     }
 
     /// Changes the state of the broker if connected.
-    private func whileConnected<Result>(
+    func whileConnected<Result>(
         _ subject: String,
         _ body: (inout InMemoryBrokerState) throws -> Result
     ) throws -> Result {
@@ -195,13 +195,5 @@ public final class InMemoryTransport: Transport {
     /// Watches the last value of a subject.
     public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         try whileConnected(subject) { $0.watch(connection, subject, HandlerQueue(onValue)) }
-    }
-}
-
-extension InMemoryTransport: LetterStore {
-    /// Keeps letters for those who put them back, who may come later than the messages that the broker replays.
-    package func prepare(forLetterOn subject: String, under prefix: String) async throws {
-        let pattern = try ChannelPattern(validating: prefix + ".>")
-        try whileConnected(subject) { $0.keep(pattern, for: DeadLetterBox.durableName) }
     }
 }

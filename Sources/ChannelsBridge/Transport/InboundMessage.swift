@@ -29,6 +29,10 @@ public struct InboundMessage: Sendable {
     /// What the transport adds to `RemoteDelivery` for its own use.
     package var context: (any DeliveryContext)?
 
+    /// Why the transport could read a durable message only in part, which a bridge makes a dead letter then. Nil if it
+    /// has read all of it.
+    package var problem: BridgeError?
+
     /// Removes a durable message that cannot be handled, and stores its dead letter, in one transaction: both or
     /// neither. Nil if the transport has no such transactions.
     ///

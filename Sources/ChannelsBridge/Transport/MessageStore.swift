@@ -1,7 +1,13 @@
 package import Channels
 
+/// A transport that knows how many messages wait for a durable name.
+package protocol CountingStore: Transport {
+    /// How many messages a durable name has yet to settle.
+    func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int
+}
+
 /// What a person asks of a transport that stores messages: which there are, and to settle or remove one of them.
-package protocol MessageStore: Transport {
+package protocol MessageStore: CountingStore {
     /// The next stored messages that match a pattern, in the order stored: a page of them, empty at the end.
     ///
     /// - Parameters:
@@ -19,9 +25,6 @@ package protocol MessageStore: Transport {
 
     /// Removes a stored message, for all durable names.
     func remove(_ number: UInt64, on pattern: ChannelPattern) async throws
-
-    /// How many messages a durable name has yet to settle.
-    func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int
 }
 
 /// A message as a transport stores it.

@@ -17,8 +17,8 @@ public import Channels
 /// ## Behavior
 ///
 /// - Every subject and header passed to it is valid, as ``TransportMessage`` guarantees. If the broker
-///   delivers a message with an invalid one, the transport reports ``TransportEvent/failed(_:)`` and drops
-///   the message.
+///   delivers a message with an invalid header, the transport leaves that out or escapes it; with an invalid
+///   subject, it reports ``TransportEvent/failed(_:)`` and drops the message.
 /// - Subjects, patterns, groups and durable names are equal if their Unicode scalars are. A `String` also
 ///   equals its canonical equivalents, `é` in one scalar and in two: use its bytes as a key.
 /// - No method blocks a thread. A method that has to wait suspends, and throws `CancellationError` or returns
@@ -58,7 +58,8 @@ public protocol Transport: Sendable {
     ///
     /// - Throws: ``BridgeError/Code/notConnected``, ``BridgeError/Code/bufferFull``,
     ///   ``BridgeError/Code/payloadTooLarge``, ``BridgeError/Code/permissionDenied``; with `durable` also
-    ///   ``BridgeError/Code/notAcknowledged``, after which the broker may or may not have the message, and
+    ///   ``BridgeError/Code/notAcknowledged``, after which the broker may or may not have the message,
+    ///   ``BridgeError/Code/notStored`` while it stores no messages on the subject, and
     ///   ``BridgeError/Code/unsupported``.
     func publish(_ message: TransportMessage, durable: Bool) async throws
 
@@ -97,7 +98,8 @@ public protocol Transport: Sendable {
     ///   - subscription: The pattern, and for durable messages the name and how much to fetch.
     ///   - onMessage: Called for each message.
     /// - Throws: ``BridgeError/Code/permissionDenied`` if the broker reports it in time, otherwise it is an
-    ///   event; ``BridgeError/Code/unsupported``.
+    ///   event; ``BridgeError/Code/notStored`` while the broker stores no messages that match;
+    ///   ``BridgeError/Code/unsupported``.
     func subscribe(
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void

@@ -44,6 +44,7 @@ struct IncomingDelivery: Sendable {
         let name = context.configuration.name(ofSubject: message.subject)
         var identity: MessageKey?
         do {
+            if let problem = inbound.problem { throw problem }
             var arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
             arrival.delivery = inbound.delivery(of: arrival.envelope)
             guard options.takesOwn || arrival.envelope.source != context.source else {

@@ -41,13 +41,12 @@ extension BridgeError {
     /// `Permissions Violation for Subscription to "orders.>" using queue "kitchen"`. A server that has read its
     /// configuration again does not name the queue.
     func refuses(_ pattern: String, group: String?) -> Bool {
-        guard code == .permissionDenied, subject == pattern, let detail, detail.contains(" for Subscription to ") else {
-            return false
-        }
-        guard let queue = detail.split(separator: " using queue \"", maxSplits: 1).dropFirst().first else {
-            return true
-        }
-        return group.map { queue.hasPrefix($0 + "\"") } ?? false
+        guard code == .permissionDenied, subject.map({ ExactText($0) }) == ExactText(pattern), let detail,
+            detail.contains(" for Subscription to ")
+        else { return false }
+        // As bytes: a quotation mark and a combining mark behind it are one character.
+        guard let found = detail.utf8.firstRange(of: " using queue \"".utf8) else { return true }
+        return group.map { detail.utf8[found.upperBound...].starts(with: ($0 + "\"").utf8) } ?? false
     }
 
     /// Whether the server has refused a message: `Permissions Violation for Publish to "orders.new"`.
@@ -63,8 +62,8 @@ extension BridgeError {
 
     /// `Permissions Violation for Publish to "orders.new"`: the server names the subject in quotation marks.
     private static func quotedSubject(in text: String) -> String? {
-        let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
-        return parts.count >= 3 ? String(parts[1]) : nil
+        let parts = text.utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
+        return parts.count >= 3 ? String(Substring(parts[1])) : nil
     }
 }
 

@@ -51,6 +51,8 @@ struct NATSMessage: OutgoingMessage, Hashable, Sendable {
     var epoch: Int?
     /// Whether the reply and the headers are known to be valid, as those of a `TransportMessage` are.
     var isChecked = false
+    /// What of a received message could not be read, and is left out.
+    var problem: String?
 
     static let identifierHeader = "Nats-Msg-Id"
 
@@ -69,14 +71,16 @@ struct NATSMessage: OutgoingMessage, Hashable, Sendable {
 }
 
 extension NATSMessage {
-    /// Copies a message of the C client. Nil if the subject or a header is not UTF-8, or the headers cannot
-    /// be read.
-    init?(_ message: OpaquePointer) {
-        let reply = Self.reply(of: message)
-        guard let text = natsMsg_GetSubject(message), let subject = String(validatingCString: text),
-            reply != nil || natsMsg_GetReply(message) == nil, let headers = Self.headers(of: message)
-        else { return nil }
-        self.init(subject: subject, reply: reply, headers: headers, payload: Self.payload(of: message))
+    /// Copies a message of the C client. Of a subject that is not UTF-8, what is not is replaced.
+    init(_ message: OpaquePointer) {
+        let headers = ReceivedHeaders(of: message)
+        self.init(
+            subject: natsMsg_GetSubject(message).map { String(cString: $0) } ?? "",
+            reply: Self.reply(of: message),
+            headers: headers.fields,
+            payload: Self.payload(of: message)
+        )
+        problem = headers.problem
     }
 
     /// The reply subject of a message of the C client, even if its headers cannot be read; nil if it is not
@@ -95,47 +99,6 @@ extension NATSMessage {
     static func payload(of message: OpaquePointer) -> [UInt8] {
         // Half as dear as one that is filled by a closure.
         Array(bytes(of: message))
-    }
-
-    /// How many headers a message may have. A header takes up several times its bytes here, and each is compared
-    /// with the others, so that a peer could keep a process busy with one message.
-    static let mostHeaders = 256
-
-    /// Why a message of the C client cannot be read.
-    static func problem(of message: OpaquePointer) -> String {
-        var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
-        var count: Int32 = 0
-        defer { free(names) }
-        guard natsMsgHeader_Keys(message, &names, &count) == NATS_OK, count > mostHeaders else {
-            return "a message has a subject or header that is not valid text"
-        }
-        return "a message has \(count) headers, more than \(mostHeaders)"
-    }
-
-    /// Copies the headers of a message of the C client; nil if they cannot be read, or are too many.
-    static func headers(of message: OpaquePointer) -> [Header]? {
-        var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
-        var count: Int32 = 0
-        switch natsMsgHeader_Keys(message, &names, &count) {
-        case NATS_OK: break
-        case NATS_NOT_FOUND: return []
-        default: return nil
-        }
-        defer { free(names) }
-        guard count <= mostHeaders else { return nil }
-        var headers: [Header] = []
-        headers.reserveCapacity(Int(count))
-        for index in 0..<Int(count) {
-            var value: UnsafePointer<CChar>?
-            // The name belongs to the message, which lives until this callback returns.
-            guard let name = names?[index], natsMsgHeader_Get(message, name, &value) == NATS_OK else { return nil }
-            // A header without a value reads as null.
-            guard let name = String(validatingCString: name),
-                let text = value.map({ String(validatingCString: $0) }) ?? ""
-            else { return nil }
-            headers.append(Header(name: name, value: text))
-        }
-        return headers
     }
 }
 #endif

@@ -78,6 +78,10 @@ struct KnownConsumer: Decodable {
         var ackWait: Int64?
         var maxAckPending: Int?
         var maxDeliver: Int?
+        /// What one request may ask for; nil or zero: anything.
+        var maxBatch: Int?
+        var maxBytes: Int?
+        var maxExpires: Int64?
     }
 
     struct Position: Decodable {
@@ -95,6 +99,16 @@ struct KnownConsumer: Decodable {
     /// began.
     var settledUpTo: UInt64 {
         (delivered?.consumerSeq == 0 ? delivered?.streamSeq : ackFloor?.streamSeq) ?? 0
+    }
+
+    /// What one request may ask for.
+    var allowed: PullState.Allowed {
+        func limit<Number: BinaryInteger>(_ number: Number?) -> Number? { number.flatMap { $0 > 0 ? $0 : nil } }
+        return PullState.Allowed(
+            messages: limit(config?.maxBatch) ?? .max,
+            bytes: limit(config?.maxBytes) ?? .max,
+            life: limit(config?.maxExpires).map { .nanoseconds($0) } ?? .seconds(3_600)
+        )
     }
 
     /// How long the server waits for a sign of life before it delivers a message again.

@@ -76,7 +76,7 @@ extension JetStream {
             }
             // The stream may be gone. Without the permission to ask, continue.
             do { try await checkStream(of: message.subject) } catch let error as BridgeError
-                where error.code == .unsupported
+                where error.code == .unsupported || error.code == .notStored
             {
                 throw error
             } catch {}
@@ -116,6 +116,7 @@ struct Acknowledgement {
                 switch refusal.reason {
                 case .notNow: .notAcknowledged
                 case .full: .bufferFull
+                case .tooLarge: .payloadTooLarge
                 case .nameTaken, .notFound, .other: .refused
                 }
             throw BridgeError(code, subject: subject, detail: refusal.description, underlyingError: refusal)

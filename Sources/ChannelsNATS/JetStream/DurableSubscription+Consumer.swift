@@ -4,8 +4,8 @@ import ChannelsBridge
 
 /// How the consumer of a durable name is found at the server, or created.
 extension DurableSubscription {
-    /// Between attempts to create it.
-    private static let backoff = Backoff(first: .seconds(1), limit: .seconds(10))
+    /// Between attempts to create it, which are made when the subscription looks after its requests.
+    private static let pause = PullState.requestLife / 2
 
     /// The connection is lost, or the server seems to have lost the consumer. Nothing is asked for before it is looked
     /// for.
@@ -31,15 +31,21 @@ extension DurableSubscription {
                 do { try await self?.createMissing() } catch {
                     hasFailed = true
                     let error = BridgeError(wrapping: error)
-                    if !Task.isCancelled, error.code != .closed { self?.onFailure(error) }
+                    if !Task.isCancelled, error.code != .closed { self?.tell(error) }
                 }
                 self?.state.withLock { state in
                     state.restarting = nil
                     state.failures = hasFailed ? state.failures + 1 : 0
-                    if hasFailed { state.nextAttempt = .now + Self.backoff.delay(before: state.failures) }
+                    if hasFailed { state.nextAttempt = .now + Self.pause }
                 }
             }
         }
+    }
+
+    /// Reports why it could not be created: the 1st, 2nd, 4th, 8th … time in a row.
+    private func tell(_ error: BridgeError) {
+        let count = state.withLock { $0.failures + 1 }
+        if count & (count - 1) == 0 { onFailure(error) }
     }
 
     private func createMissing() async throws {
@@ -66,7 +72,7 @@ extension DurableSubscription {
             (wanted, origin, isContinued) = try await requestNow()
             (found, isNew) = try await consumer(asWantedBy: wanted)
         } catch let refusal as Refusal {
-            throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
+            throw BridgeError(wrapping: refusal, subject: request.config.filterSubject)
         }
         let differences = wanted.differences(from: found)
         let (areNew, settlements) = state.withLock { state -> (Bool, [NATSMessage]) in
@@ -84,6 +90,8 @@ extension DurableSubscription {
             state.largest = connection.maxPayload
             // By its settings, not by those that it was to have: it would take this process for dead.
             if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }
+            // An administrator may have made it, and allow less than this would ask for.
+            state.pull.allowed = found.allowed
             guard !state.needsConsumer else { return (areNew, []) }
             defer { state.settlements = [] }
             return (areNew, state.settlements)

@@ -35,6 +35,8 @@ final class DurableSubscription: Sendable {
         var failures = 0
         var nextAttempt = ContinuousClock.now
         var isClosing = false
+        /// Why the server refuses requests.
+        var obstacle: String?
         var unsettled: UnsettledMessages
         /// The ``NATSConnection/epoch`` of the connection on which the consumer was last found.
         var epoch: Int?
@@ -92,7 +94,6 @@ final class DurableSubscription: Sendable {
     ///
     /// - Parameters:
     ///   - onMessage: Called on a thread of the C client.
-    ///   - onUnreadable: Called there for a message that cannot be read, and was terminated.
     ///   - onFailure: Called for what fails later, in the background.
     static func open(
         _ wanted: TransportSubscription,
@@ -101,7 +102,6 @@ final class DurableSubscription: Sendable {
         _ jetStream: JetStream,
         _ streams: StreamSetup,
         onMessage: @escaping OnMessage,
-        onUnreadable: @escaping @Sendable (OpaquePointer) -> Void,
         onFailure: @escaping @Sendable (BridgeError) -> Void
     ) async throws -> DurableSubscription {
         let deliveries = jetStream.configuration.deliveries
@@ -124,7 +124,7 @@ final class DurableSubscription: Sendable {
             to: durable.inbox + "*",
             on: connection,
             handler: { [weak durable] received in
-                durable?.received(received, onUnreadable)
+                durable?.received(received)
             }
         )
         durable.state.withLock { $0.subscription = subscription }
@@ -199,14 +199,14 @@ final class DurableSubscription: Sendable {
 
     /// Returns the pattern and name, for a fault that names an internal subject.
     func place(of subject: String) -> (pattern: String, name: String)? {
-        guard subject.split(separator: ".").contains(Substring(request.config.durableName)) else { return nil }
+        let tokens = subject.utf8.split(separator: UInt8(ascii: "."))
+        guard tokens.contains(where: { $0.elementsEqual(request.config.durableName.utf8) }) else { return nil }
         return (request.config.filterSubject, name)
     }
 
     private func ask(_ wanted: PullState.Request) {
         let bytes = wanted.bytes.map { ",\"max_bytes\":\($0)" } ?? ""
-        let expires = PullState.requestLife.nanoseconds
-        let fetch = "{\"batch\":\(wanted.messages)\(bytes),\"expires\":\(expires)}"
+        let fetch = "{\"batch\":\(wanted.messages)\(bytes),\"expires\":\(wanted.life.nanoseconds)}"
         // On the next connection, the consumer is looked for first.
         connection.sendNow(
             NATSMessage(
@@ -218,23 +218,19 @@ final class DurableSubscription: Sendable {
     }
 
     /// On the thread of the subscription.
-    private func received(_ received: OpaquePointer, _ onUnreadable: @Sendable (OpaquePointer) -> Void) {
+    private func received(_ received: OpaquePointer) {
         guard let reply = NATSMessage.reply(of: received) else { return ended(NATSMessage(received)) }
         // Anything else is not a delivery: another client published it.
         guard let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
         let message = NATSMessage(received)
-        let bytes = message?.sizeForServer ?? 0
+        let bytes = message.sizeForServer
         update {
             $0.unsettled.hold(reply, bytes: bytes)
             $0.lastSequence = max($0.lastSequence, delivery.streamSequence)
             $0.pull.received(bytes: bytes)
+            $0.obstacle = nil
         }
         let held = HeldMessage(reply, of: self)
-        guard let message else {
-            // It cannot be read the next time either.
-            held.settle(.terminated)
-            return onUnreadable(received)
-        }
         onMessage(message, delivery) { held.settle($0) }
     }
 
@@ -267,8 +263,8 @@ final class DurableSubscription: Sendable {
     }
 
     /// The server says something about a request. On the thread of the subscription.
-    private func ended(_ message: NATSMessage?) {
-        guard let message, let number = UInt64(message.subject.dropFirst(inbox.utf8.count)),
+    private func ended(_ message: NATSMessage) {
+        guard let number = UInt64(message.subject.dropFirst(inbox.utf8.count)),
             let status = message[header: "Status"]
         else { return }
         let text = message[header: "Description"] ?? ""
@@ -276,9 +272,23 @@ final class DurableSubscription: Sendable {
         switch status {
         case "404", "408": end = .over
         case "409" where text.hasPrefix("Message Size Exceeds"): end = .tooLarge
+        // It asked for more than the consumer allows now. Once its time is over, the consumer is looked for, with what
+        // it allows.
+        case "409" where text.hasPrefix("Exceeded"): return tell(text)
         default: end = .unavailable
         }
         if update({ $0.pull.ended(number, end) }) { needConsumer() }
+    }
+
+    /// Reports why the server delivers nothing, once until something else is the reason or a message comes.
+    private func tell(_ text: String) {
+        let isNew = state.withLock { state in
+            defer { state.obstacle = text }
+            return state.obstacle != text
+        }
+        guard isNew else { return }
+        let detail = "the server delivers nothing to the durable name \(name): \(text)"
+        onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail.singleLine))
     }
 }
 #endif

@@ -124,13 +124,17 @@ final class JetStream: Sendable {
         let found: StreamNames = try await call("STREAM.NAMES", ["subject": pattern])
         // A pattern such as '>' includes the subjects where the server keeps states and objects, too.
         let names = (found.streams ?? []).filter {
-            pattern.hasPrefix("$") || !$0.hasPrefix("KV_") && !$0.hasPrefix("OBJ_")
+            pattern.utf8.first == UInt8(ascii: "$") || !$0.isStreamOfStore
         }
         if names.count == 1 { return names[0] }
         let problem =
             names.isEmpty ? "no stream keeps it" : "several streams store parts of it: \(names.joined(separator: ", "))"
         let advice = configuration.createsStreams ? "see NATSConfiguration.streams" : "'channels streams' lists all"
-        throw BridgeError(.unsupported, subject: pattern, "\(problem.singleLine); \(advice)")
+        throw BridgeError(
+            names.isEmpty ? .notStored : .unsupported,
+            subject: pattern,
+            "\(problem.singleLine); \(advice)"
+        )
     }
 
     /// When a stream was created, its last sequence, and of how many subjects it has messages.
@@ -223,7 +227,7 @@ struct KnownStreams {
 /// An error that JetStream answers with.
 struct Refusal: Error, Decodable, CustomStringConvertible {
     struct Envelope: Decodable { var error: Refusal }
-    enum Reason { case nameTaken, notFound, notNow, full, other }
+    enum Reason { case nameTaken, notFound, notNow, full, tooLarge, other }
 
     var code: Int
     var errCode: Int?
@@ -246,12 +250,21 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         case 10158: .notNow
         // The limit of the account. One that is reached passes when messages are handled.
         case 10002: .full
+        // The memory or the storage of the server.
+        case 10028, 10047: .full
+        // The limit of the stream.
+        case 10054: .tooLarge
+        // A sealed stream, which can be created anew.
+        case 10109: .notNow
         // Any failure of the storage.
         case 10077: description.contains("exceed") ? .full : .notNow
         // With 429, servers from 2.11 have accepted more than they have stored.
-        default: code == 503 || code == 429 ? .notNow : .other
+        default: code >= 500 || code == 429 ? .notNow : .other
         }
     }
+
+    /// The code of the error in which it is told.
+    func code(orElse code: BridgeError.Code) -> BridgeError.Code { reason == .notFound ? .notStored : code }
 
     /// Whether another stream keeps some of the subjects.
     var isOverlap: Bool { errCode == 10065 }
@@ -306,5 +319,10 @@ extension WireRules {
             throw BridgeError(.invalidName, subject: token.singleLine, "the name of a stream is a single token")
         }
     }
+}
+
+extension String {
+    /// Whether a stream of this name is a bucket of a key-value or object store.
+    var isStreamOfStore: Bool { utf8.starts(with: "KV_".utf8) || utf8.starts(with: "OBJ_".utf8) }
 }
 #endif

@@ -72,7 +72,7 @@ final class LastValueWatch: Sendable {
     ///   would overwrite it with an older one.
     func open() async throws {
         let subscription = try await NATSSubscription.subscribe(to: inbox, on: connection) { [weak self] message in
-            self?.received(NATSMessage(message), reply: NATSMessage.reply(of: message))
+            self?.received(NATSMessage(message))
         }
         state.withLock { state in
             state.subscription = subscription
@@ -173,13 +173,11 @@ final class LastValueWatch: Sendable {
     }
 
     /// On the thread of the subscription.
-    ///
-    /// - Parameter message: Nil if its headers cannot be read.
-    private func received(_ message: NATSMessage?, reply: String?) {
-        let delivery = reply.flatMap(Delivery.init)
-        let lastDelivered = message?[header: "Nats-Last-Consumer"].flatMap { UInt64($0) }
+    private func received(_ message: NATSMessage) {
+        let delivery = message.reply.flatMap(Delivery.init)
+        let lastDelivered = message[header: "Nats-Last-Consumer"].flatMap { UInt64($0) }
         enum Step { case ignore, restart, handOver(revision: UInt64, bucket: Int, isFirst: Bool) }
-        let isFirst = message?.isStoredIfNone == true
+        let isFirst = message.isStoredIfNone
         let step = state.withLock { state -> Step in
             guard !state.isClosed else { return .ignore }
             state.lastHeard = .now
@@ -207,11 +205,7 @@ final class LastValueWatch: Sendable {
                 let detail = "the value was removed from the server, and another process has stored its own"
                 onFailure(BridgeError(.lastValuesLost, subject: subject, detail))
             }
-            if let message {
-                onValue(message, revision)
-            } else {
-                onFailure(BridgeError(.invalidEnvelope, subject: subject, "the headers of a value cannot be read"))
-            }
+            onValue(message, revision)
             state.withLock { $0.handedOver = bucket }
             isHere.open()
         }

@@ -12,6 +12,15 @@ struct PullState {
         let messages: Int
         /// Nil: however large they are.
         let bytes: Int?
+        /// How long the server keeps it.
+        var life = PullState.requestLife
+    }
+
+    /// What the consumer allows one request to ask for.
+    struct Allowed: Hashable {
+        var messages = Int.max
+        var bytes = Int.max
+        var life = Duration.seconds(3_600)
     }
 
     /// Why the server ended a request.
@@ -24,7 +33,7 @@ struct PullState {
         case unavailable
     }
 
-    /// How long the server keeps a request. Short, because who closes waits for its end: nats-server 2.9 loses its
+    /// How long the server keeps a request, unless the consumer allows less. Short, because who closes waits for its end: nats-server 2.9 loses its
     /// place if messages are returned while it still has a request of a subscriber that has ended.
     static let requestLife = Duration.seconds(1)
     /// For how long it may be on its way, and its end.
@@ -32,6 +41,7 @@ struct PullState {
 
     private let limit: Int
     private let byteLimit: Int
+    var allowed = Allowed()
     private var unsettled = 0
     private var unsettledBytes = 0
     /// The pending request, and the rest of it.
@@ -133,21 +143,23 @@ struct PullState {
         guard !isStopped, pending == nil, let (messages, bytes) = room(upTo: largest) else { return nil }
         isOver = false
         lastNumber += 1
-        let request = Request(number: lastNumber, messages: messages, bytes: bytes)
-        (pending, end) = ((request, messages, bytes), now + Self.requestLife + Self.patience)
+        let life = min(Self.requestLife, allowed.life)
+        let request = Request(number: lastNumber, messages: messages, bytes: bytes, life: life)
+        (pending, end) = ((request, messages, bytes), now + life + Self.patience)
         return request
     }
 
     private func room(upTo largest: Int?) -> (messages: Int, bytes: Int?)? {
         if let largest {
-            let messages = min(limit - unsettled, (byteLimit - unsettledBytes) / max(1, largest))
+            let messages = min(limit - unsettled, (byteLimit - unsettledBytes) / max(1, largest), allowed.messages)
             return messages > 0 ? (messages, nil) : unsettled == 0 ? (1, nil) : nil
         }
-        guard unsettled > 0 else { return tooSmall == byteLimit ? (1, nil) : (limit, byteLimit) }
+        let (most, mostBytes) = (min(limit, allowed.messages), min(byteLimit, allowed.bytes))
+        guard unsettled > 0 else { return tooSmall == mostBytes ? (1, nil) : (most, mostBytes) }
         let (messages, bytes) = (limit - unsettled, byteLimit - unsettledBytes)
         guard isOver || messages * 2 >= limit && bytes * 2 >= byteLimit else { return nil }
-        guard messages > 0, bytes > tooSmall ?? 0 else { return nil }
-        return (messages, bytes)
+        guard messages > 0, min(bytes, mostBytes) > tooSmall ?? 0 else { return nil }
+        return (min(messages, most), min(bytes, mostBytes))
     }
 }
 #endif

@@ -67,7 +67,7 @@ actor StreamSetup {
             }
             do {
                 return try await body()
-            } catch let error as BridgeError where error.code == .unsupported {
+            } catch let error as BridgeError where error.code == .unsupported || error.code == .notStored {
                 if isRepeated { throw failure ?? error }
                 await forget(after: failure)
                 isRepeated = true
@@ -109,7 +109,7 @@ actor StreamSetup {
     func prepareLetters(on subject: String, under prefix: String) async throws {
         guard configuration.createsStreams else { return }
         do { return try await jetStream.checkStream(of: subject) } catch let error as BridgeError
-            where error.code == .unsupported
+            where error.code == .notStored
         {}
         let name = prefix.uppercased().replacing(".", with: "_")
         let replicas = configuration.streams.map(\.replicas).max() ?? 1

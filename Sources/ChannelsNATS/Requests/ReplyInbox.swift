@@ -65,9 +65,9 @@ final class ReplyInbox: Sendable {
         let subject = message.subject
         try await send(message, timeout: timeout, accepts: accepts) { answer in
             let copy = Result {
-                guard let message = NATSMessage(try answer.get()) else {
-                    throw BridgeError.unreadable("the answer", on: subject)
-                }
+                let message = NATSMessage(try answer.get())
+                // A header may say that it is an error.
+                guard message.problem == nil else { throw BridgeError.unreadable("the answer", on: subject) }
                 return message
             }
             first.finish(copy)
@@ -170,7 +170,7 @@ final class ReplyInbox: Sendable {
             ? .failure(BridgeError(.noResponder, subject: found.subject)) : .success(received)
         guard let accepts = found.accepts else { return found.onAnswer(answer) }
         // Without the lock, because it is code of the caller.
-        if let copy = NATSMessage(received), accepts(copy) { end(id, answer) }
+        if accepts(NATSMessage(received)) { end(id, answer) }
     }
 
     /// The number behind the prefix; nil for any other subject, which only a server with a defect sends here.

@@ -57,7 +57,7 @@ struct State: AsyncParsableCommand {
     private func set(_ message: TransportMessage, _ transport: any Transport) async throws {
         do {
             _ = try await transport.store(message)
-        } catch let error as BridgeError where error.code == .unsupported {
+        } catch let error as BridgeError where error.code == .notStored || error.code == .unsupported {
             throw Failure("the server has no states yet: the first bridge with a state creates them (\(error))")
         }
         try await transport.close(timeout: .seconds(5))
@@ -90,7 +90,7 @@ struct State: AsyncParsableCommand {
     ) async throws {
         do {
             try await transport.watch(name, onValue: onValue)
-        } catch let error as BridgeError where error.code == .unsupported {
+        } catch let error as BridgeError where error.code == .notStored || error.code == .unsupported {
             // No bucket, and so no state.
             throw Failure("there is no state \(name) (\(error))")
         }

@@ -116,7 +116,7 @@ struct Tail: AsyncParsableCommand {
         _ ending: Ending
     ) async throws {
         let states = "$KV.\(NATSConfiguration().stateBucket)."
-        let isForStates = pattern.hasPrefix("$")
+        let isForStates = pattern.utf8.first == UInt8(ascii: "$")
         try await transport.subscribe(subscription) { inbound in
             // A pattern such as '>' matches where states are kept, too; they come by the subscription below.
             if isForStates || !inbound.message.subject.utf8.starts(with: states.utf8) { show(inbound, ending) }
@@ -196,8 +196,10 @@ struct Tail: AsyncParsableCommand {
         let message = inbound.message
         let name = name ?? message.subject
         // Answers, and what clients and servers say to each other, are no channels.
-        let isInternal = name.hasPrefix("$") || name.hasPrefix("_INBOX.")
-        if isInternal, let first = pattern.first, first == ">" || first == "*" { return true }
+        let isInternal = name.utf8.first == UInt8(ascii: "$") || name.utf8.starts(with: "_INBOX.".utf8)
+        if isInternal, pattern.utf8.first == UInt8(ascii: ">") || pattern.utf8.first == UInt8(ascii: "*") {
+            return true
+        }
         guard ending.takesOne() else { return false }
         let printed = PrintedMessage(channel: name, message.headers, message.body, storedAt: inbound.storedAt)
         guard ending.shows(printed.text(output)) else { return false }

@@ -43,11 +43,12 @@ struct Top: AsyncParsableCommand {
             let transport = try await connection.connect()
             let ending = Ending(after: times)
             let counts = SharedCounts()
-            let isForInternal = pattern.hasPrefix("$") || pattern.hasPrefix("_")
+            let isForInternal = pattern.utf8.first == UInt8(ascii: "$") || pattern.utf8.first == UInt8(ascii: "_")
             try await transport.subscribe(to: valid, durableName: nil) { inbound in
                 let message = inbound.message
                 // Answers, and what clients and servers say to each other, are no channels.
-                if !isForInternal, message.subject.hasPrefix("$") || message.subject.hasPrefix("_INBOX.") { return }
+                let subject = message.subject.utf8
+                if !isForInternal, subject.first == UInt8(ascii: "$") || subject.starts(with: "_INBOX.".utf8) { return }
                 counts.guarded.withLock { $0.add(message.subject, bytes: message.body.count) }
             }
             StandardStreams.report("listening to \(pattern)")

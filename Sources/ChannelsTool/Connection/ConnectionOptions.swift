@@ -80,6 +80,7 @@ struct ConnectionOptions: ParsableArguments {
         #if NATS
         guard server == nil else { throw Failure("give either --file or --server") }
         #endif
+        try Self.check(path)
         var configuration = SQLiteConfiguration(path: path)
         // It looks at what others have set up, and sets up nothing.
         configuration.isObserver = true
@@ -89,6 +90,15 @@ struct ConnectionOptions: ParsableArguments {
         #else
         throw Failure("built without SQLite, so that \(path) cannot be read: swift run --traits SQLite channels")
         #endif
+    }
+
+    /// Opening a pipe would wait for whoever writes into it.
+    private static func check(_ path: String) throws {
+        guard !path.isEmpty else { throw Failure("--file is empty: give the path of an SQLite file") }
+        var status = stat()
+        // Whether there is a file at all is told when it is opened.
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
+        throw Failure("\(path) is not a file")
     }
 
     private static func report(_ event: TransportEvent) {

@@ -60,9 +60,15 @@ struct PrintedMessage {
         switch data {
         case .json(let json): return json.line
         case .bytes(let bytes):
-            let text = String(validating: bytes, as: UTF8.self)
-            return text.map { $0.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).escaped } }?
-                .joined(separator: "\n") ?? "base64 \(Data(bytes).base64EncodedString())"
+            guard String(validating: bytes, as: UTF8.self) != nil else {
+                return "base64 \(Data(bytes).base64EncodedString())"
+            }
+            // As bytes: a carriage return and a line feed are one character.
+            let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            return lines.map { line in
+                String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self).escaped
+            }
+            .joined(separator: "\n")
         case .nothing: return ""
         }
     }
@@ -87,7 +93,8 @@ struct PrintedMessage {
     /// With the escapes of CloudEvents, and of dead letters, resolved.
     private var decodedHeaders: [(String, String)] {
         headers.map { header in
-            let isEscaped = header.name.hasPrefix("ce-") || header.name.hasPrefix("dead-letter-")
+            let isEscaped =
+                header.name.utf8.starts(with: "ce-".utf8) || header.name.utf8.starts(with: "dead-letter-".utf8)
             let decoded = isEscaped ? try? header.value.percentDecoded(header.name, channel ?? "") : nil
             return (header.name, decoded ?? header.value)
         }

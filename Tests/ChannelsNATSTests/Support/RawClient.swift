@@ -3,9 +3,13 @@ import Foundation
 
 /// Sends what no client library would: bytes, to a server.
 func sendRaw(_ text: String, to server: NATSServer) throws {
+    try sendRaw(bytes: Array(text.utf8), to: server)
+}
+
+func sendRaw(bytes sent: [UInt8], to server: NATSServer) throws {
     let descriptor = try connectedSocket(server.port)
     defer { close(descriptor) }
-    let bytes = Array("CONNECT {\"verbose\":false,\"headers\":true}\r\n\(text)PING\r\n".utf8)
+    let bytes = Array("CONNECT {\"verbose\":false,\"headers\":true}\r\n".utf8) + sent + Array("PING\r\n".utf8)
     guard write(descriptor, bytes, bytes.count) == bytes.count else {
         throw ChildProcess.Failure(description: "the server does not read")
     }

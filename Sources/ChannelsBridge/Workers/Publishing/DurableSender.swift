@@ -234,7 +234,10 @@ final class DurableSender: RouteSender {
             case .isToBeRepeated: hasFailed.store(true, ordering: .relaxed)
             case .wasKnown: break
             }
-            let isLong = outcome == .isToBeRepeated && attempt % BridgeConfiguration.attemptsPerFault == 0
+            // What somebody has to do something about is told at once.
+            let isLong =
+                outcome == .isToBeRepeated
+                && (attempt % BridgeConfiguration.attemptsPerFault == 0 || attempt == 1 && error?.code == .notStored)
             defer { if isLong { guarded.hasTold = true } }
             return (outcome, isLong && !guarded.hasTold, guarded.pipeline.isWorthALook && guarded.wake())
         }
