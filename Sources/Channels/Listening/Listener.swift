@@ -77,8 +77,8 @@ extension Listener {
         _ transform: @escaping @Sendable (Source) -> Message?
     ) -> Listener<Source> {
         adapting { message, _, deliver in
-            guard let adapted = message.lend(as: Source.self, { transform($0) }) else { return 0 }
-            return MessageAddress.lending(adapted, deliver)
+            guard let adapted = message.lend(as: Source.self, { transform($0) }) else { return .skipped }
+            return MessageAddress.lending(adapted) { deliver($0, false) }
         }
     }
 
@@ -107,8 +107,10 @@ extension Listener {
         // Of calls that overlap, none may be compared with the one before, or cancelled for nothing.
         if registration.hasAdaptor || registration.overlaps {
             return adapting { message, frame, deliver in
-                guard let adapted = transform(message.load(as: Source.self), PostContext(frame)) else { return 0 }
-                return MessageAddress.lending(adapted, deliver)
+                guard let adapted = transform(message.load(as: Source.self), PostContext(frame)) else {
+                    return .skipped
+                }
+                return MessageAddress.lending(adapted) { deliver($0, false) }
             }
         }
         guard let original = AdaptedBody(registration, from: Message.self, to: Source.self) else {
