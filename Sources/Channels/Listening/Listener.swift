@@ -113,7 +113,7 @@ extension Listener {
                 return MessageAddress.lending(adapted) { deliver($0, false) }
             }
         }
-        guard let original = AdaptedBody(registration, from: Message.self, to: Source.self) else {
+        guard let original = AdaptedBody(registration) else {
             return adaptedAwaiting(transform)
         }
         return Listener<Source>(
@@ -154,14 +154,11 @@ final class AdaptedBody: Sendable {
 
     /// Nil for a listener that is awaited.
     @usableFromInline
-    init?(_ registration: Registration, from message: Any.Type, to source: Any.Type) {
+    init?(_ registration: Registration) {
         switch registration.delivery {
         case .isolated, .owner, .queue, .sequence: break
         case .async: return nil
-        case .interceptor, .responder, .forwarder:
-            fatalError(
-                "an interceptor of \(message) cannot be adapted to \(source): write 'intercept' on the channel, before the adaptor"
-            )
+        case .interceptor, .responder, .forwarder: fatalError("defect of swift-channels: it is no listener of messages")
         }
         body = ListenerBody(registration.call)
         isBare = registration.isBare
