@@ -18,6 +18,28 @@ struct CostTests {
             #expect(many < few * 10, "\(many) ns instead of \(few)")
         }
     }
+
+    @Test func registeringAndCancellingCostTheSameAfterThreadsThatCameAndWent() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<Int>()
+            let kept = channel.listen { _ in }
+            let measure = { await Self.cost { for _ in 0..<100 { channel.listen { _ in }.cancel() } } }
+            let none = await measure()
+            let posted = Tally()
+            await onThreads(512, stackSize: 256 << 10) { _ in
+                channel.post(1)
+                posted.add()
+                // So that none has the record of another.
+                posted.spin(until: 512)
+            }
+            var gone = Int.max
+            // The last of them end in a moment.
+            for _ in 0..<200 where gone > none * 4 { gone = await measure() }
+            #expect(gone <= none * 4, "\(gone) ns instead of \(none)")
+            withExtendedLifetime(kept) {}
+        }
+    }
     #endif
 
     private static func cost(of work: Work, among count: Int) async -> Int {
