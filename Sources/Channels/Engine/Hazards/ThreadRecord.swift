@@ -40,6 +40,8 @@ struct ThreadRecord: ~Copyable {
     /// How much the thread owes for listeners with an owner that it has registered; see ``Sweeper``.
     var sweepDebt = 0
     var isSweeping = false
+    /// The address of the ``Sweeper`` of the threads that have this record, retained, or 0.
+    var sweeper: UInt = 0
     /// The address of the extras for the next post that needs them, retained, or 0.
     var spareExtras: UInt = 0
     /// The lowest address of the thread's stack; 0 until it is needed.
