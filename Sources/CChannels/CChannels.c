@@ -9,6 +9,11 @@
 #include <sys/mman.h>
 #include <stdlib.h>
 #include <time.h>
+#if defined(__linux__)
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #if defined(__APPLE__)
 #include <objc/message.h>
 #include <objc/runtime.h>
@@ -55,6 +60,15 @@ uintptr_t channels_stack_end(void) {
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
     if (pthread_attr_getstack(&attributes, &lowest, &size) != 0) lowest = NULL;
     pthread_attr_destroy(&attributes);
+#if !defined(__GLIBC__) && !defined(__BIONIC__)
+    // musl says how much of the main thread's stack there is so far, and not to where it may grow.
+    if (lowest != NULL && getpid() == (pid_t)syscall(SYS_gettid)) {
+        struct rlimit limit;
+        uintptr_t highest = (uintptr_t)lowest + size;
+        if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= highest) return 0;
+        return highest - (uintptr_t)limit.rlim_cur;
+    }
+#endif
     return (uintptr_t)lowest;
 #else
     return 0;

@@ -46,6 +46,20 @@ struct AdaptorTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// What becomes of one listener leaves nothing for the next, whoever owns it, and whatever ended the first.
+    @Test(arguments: [false, true], [0, 1]) func onceEndsBehindAPrefixThatEnds(isOwned: Bool, passes: Int) {
+        let (owner, prefix, once) = (Owner(), Recorder<Int>(), Recorder<Int>())
+        let ended = channel.prefix { $0 < passes }.prefix(1).listen { prefix.record($0) }
+        let token =
+            isOwned
+            ? channel.listen(owner, once: true) { _, number in once.record(number) }
+            : channel.listen(once: true) { once.record($0) }
+        for number in 0..<3 { channel.post(number) }
+        #expect(prefix.all == (passes == 0 ? [] : [0]) && once.all == [0])
+        #expect(!ended.isActive && !token.isActive)
+        withExtendedLifetime(owner) {}
+    }
+
     @Test func onceEndsWithTheFirstMessageThatPasses() {
         let heard = Recorder<Int>()
         let token = channel.filter { $0 > 2 }.listen(once: true) { heard.record($0) }

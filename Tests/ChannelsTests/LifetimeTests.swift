@@ -51,6 +51,38 @@ struct LifetimeTests {
         }
     }
 
+    /// A look holds the owner for a moment, so another thread could run the deinit of an owner on the main actor. There
+    /// are more threads than groups of them.
+    @Test func ownersAreLookedForByTheThreadThatRegisteredThem() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let (channel, living, registered) = (Channel<Int>(), Tally(), Tally())
+            await onThreads(1) { _ in
+                do {
+                    let owner = Owner()
+                    channel.listen(owner) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
+                }
+                let ended = DispatchSemaphore(value: 0)
+                for _ in 0..<130 {
+                    let other = Thread {
+                        let (own, owner) = (Channel<Int>(), Owner())
+                        for _ in 0..<200 { own.listen(owner) { _, _ in } }
+                        registered.add()
+                        // So that none has the record of another.
+                        registered.spin(until: 130)
+                        ended.signal()
+                    }
+                    other.start()
+                }
+                for _ in 0..<130 { ended.wait() }
+                #expect(living.value == 1)
+                let (own, owner) = (Channel<Int>(), Owner())
+                for _ in 0..<200 { own.listen(owner) { _, _ in } }
+                #expect(living.value == 0)
+            }
+        }
+    }
+
     /// In a process of its own, without the listeners of other tests among which owners are looked for.
     @Test func memoryStaysBoundedOnASwitchboardOfNamesNobodyPostsTo() async {
         await #expect(processExitsWith: .success) {

@@ -78,6 +78,18 @@ struct LocalChannelTests {
         withExtendedLifetime((idle, own)) {}
     }
 
+    /// A token that any thread may use would let two of them change a list that takes no lock.
+    @Test func aListenerIsHandedNoTokenThatMayLeaveItsIsolation() {
+        let (channel, outer) = (LocalChannel<Int>(), Channel<Int>())
+        var current: [ListenerToken?] = []
+        let token = channel.listen { _ in current.append(ListenerToken.current) }
+        channel.post(1)
+        let around = outer.listen { _ in #expect(ListenerToken.current != nil) }
+        outer.post(2)
+        #expect(current == [nil])
+        withExtendedLifetime((token, around)) {}
+    }
+
     @Test func onceIsCalledOnceAlsoByANestedPost() {
         let channel = LocalChannel<Int>()
         var heard: [Int] = []

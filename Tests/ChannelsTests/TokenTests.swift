@@ -9,6 +9,23 @@ private final class Hearer: Sendable {
 /// A token is one object from the registration to its last use, whatever becomes of the listener, and of the
 /// channel and the owner.
 struct TokenTests {
+    /// As somebody does who shows one track after another.
+    @Test func aListenerThatIsStoredInPlaceOfAnotherEndsThatAlsoIfItHasAnOwner() {
+        let (tracks, hearer) = ([Channel<Int>(), Channel<Int>()], Hearer())
+        var ticking: ListenerToken?
+        for track in tracks {
+            track.listen(hearer) { me, tick in me.heard.record(tick) }.store(replacing: &ticking)
+            #expect(ticking?.isActive == true)
+        }
+        #expect(tracks[0].post(1) == 0 && tracks[1].post(2) == 1)
+        ticking?.store(replacing: &ticking)
+        #expect(tracks[1].post(3) == 1)
+        // To overwrite the token is not enough.
+        ticking = tracks[0].listen(hearer) { me, tick in me.heard.record(tick) }
+        #expect(tracks[1].post(4) == 1)
+        #expect(hearer.heard.all == [2, 3, 4])
+    }
+
     @Test(arguments: [true, false])
     func aTokenOutlivesItsChannelAndItsOwner(isOwned: Bool) async {
         var channel: Channel<Int>? = Channel()

@@ -8,9 +8,9 @@
  *   post, visit                     ListenerList.post, .deliverToListeners         (Delivery/ListenerList+Post, +Deliver)
  *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (Listeners/ListenerList+Remove, +Add, +Links)
  *   Closer                          close                                          (Listeners/ListenerList+Remove)
- *   SCAN                            HazardUse.uses(by:of:), and .hasUses(by:of:), which looks before in the same way         (Hazards/HazardUse)
+ *   SCAN                            HazardUse.uses(by:of:)                         (Hazards/HazardUse)
  *   HAS_ENDED                       HazardUse.hasEnded                             (Hazards/HazardUse)
- *   retire                          HazardDomain.retire                            (Hazards/HazardDomain)
+ *   retire, freeUnlessUsed          HazardDomain.waitsBehindOthers, .freeUnlessUsed                    (Hazards/HazardDomain)
  *   look, didUnlock                 collectAfterUse, collectIfAsked; didUnlock     (Hazards/HazardDomain, Listeners/ListenerList)
  *   collectBody, unlockAndFree      collect(waitsForLock:), free                   (Hazards/HazardDomain)
  *   Drainer                         ListenerToken.cancelAndDrain, waitForUses
@@ -133,7 +133,7 @@ inline acquire() { atomic { !lock -> lock = true } }
 
 #define FORGET(set, q) i = 0; do :: i < SLOTS -> set[i] = false; q[i] = 0; i++ :: else -> break od; i = 0
 
-/* Under the lock. What no post can see is freed without it. */
+/* Under the lock: what is retired while others wait waits behind them. For the rest, freeUnlessUsed follows, without the lock. */
 inline retire(e) {
     if
 #ifdef FREES_NEWEST
@@ -141,15 +141,52 @@ inline retire(e) {
 #else
     :: HAS_CURRENT -> incoming[e] = true
 #endif
-    :: else ->
-        SCAN(underWay, underWaySequence);
+    :: else -> mine[e] = true
+    fi
+}
+
+#define HAS_MINE (mine[0] || mine[1] || mine[2])
+#define FORGET_MINE mine[0] = false; mine[1] = false; mine[2] = false; FORGET(used, usedSequence)
+
+/* Without the lock: looks for the posts that may see what was taken out, which only this thread has now. */
+inline freeUnlessUsed() {
+    if
+    :: HAS_MINE ->
+        SCAN(used, usedSequence);
 #ifdef NO_SCAN
         any = false;
 #endif
         if
-        :: any -> current[e] = true; any = false; hasRetired = true
-        :: else -> going[e] = true
+        :: any ->
+            any = false;
+            acquire();
+            d_step {
+                i = 0;
+                if
+                :: HAS_CURRENT -> do :: i < ENTRIES -> incoming[i] = incoming[i] || mine[i]; i++ :: else -> break od
+                :: else ->
+                    do :: i < ENTRIES -> current[i] = mine[i]; i++ :: else -> break od;
+                    i = 0;
+                    do
+                    :: i < SLOTS -> underWay[i] = used[i]; underWaySequence[i] = usedSequence[i]; i++
+                    :: else -> break
+                    od
+                fi;
+                FORGET_MINE
+            };
+            hasRetired = true;
+            lock = false
+        :: else ->
+            d_step {
+                i = 0;
+                do
+                :: i < ENTRIES -> if :: mine[i] -> assert(!freed[i] && !linked[i]); freed[i] = true :: else fi; i++
+                :: else -> break
+                od;
+                FORGET_MINE
+            }
         fi
+    :: else
     fi
 }
 
@@ -163,9 +200,9 @@ inline remove(e) {
 #endif
     if
     :: !old ->
-        atomic { !lock -> lock = true; unlink(e) };
-        retire(e);
+        atomic { !lock -> lock = true; unlink(e); retire(e) };
         unlockAndFree();
+        freeUnlessUsed();
         didUnlock()
     :: else
     fi;
@@ -190,9 +227,9 @@ inline unlink(e) {
     }
 }
 
-/* Under the lock; `going` is what to free without it. */
+/* Under the lock; `going` is what to free without it, `mine` what to look for without it. */
 inline collectBody() {
-    do
+    if
     :: HAS_CURRENT && ALL_ENDED(underWay, underWaySequence) ->
         d_step {
             i = 0;
@@ -201,28 +238,25 @@ inline collectBody() {
                 if :: current[i] -> going[i] = true :: else fi;
 #ifdef ONE_GENERATION
                 if :: incoming[i] -> going[i] = true :: else fi;
-                current[i] = false;
 #else
-                current[i] = incoming[i];
+                if :: incoming[i] -> mine[i] = true :: else fi;
 #endif
+                current[i] = false;
                 incoming[i] = false;
                 i++
             :: else -> break
             od;
-            i = 0
-        };
-        if
-        :: HAS_CURRENT -> SCAN(underWay, underWaySequence); any = false
-        :: else -> d_step { FORGET(underWay, underWaySequence) }
-        fi
-    :: else -> break
-    od;
+            i = 0;
+            FORGET(underWay, underWaySequence)
+        }
+    :: else
+    fi;
     if
     :: atomic { waiting && ALL_ENDED(waitsFor, waitsForSequence) -> waiting = false; wakes = true; d_step { FORGET(waitsFor, waitsForSequence) } }
     :: else
     fi;
     d_step {
-        if :: !HAS_CURRENT && !waiting -> hasRetired = false :: else fi;
+        if :: !HAS_CURRENT && !waiting && !HAS_MINE -> hasRetired = false :: else fi;
         collectsLater = false;
 #ifndef NO_SECOND_LOOK
         if :: waiting -> collectsLater = true :: else fi;
@@ -271,6 +305,7 @@ inline look(own1, own2) {
             :: atomic { !lock -> lock = true };
                 collectBody();
                 unlockAndFree();
+                if :: HAS_MINE -> freeUnlessUsed(); mustCollect = true :: else fi;
                 tries = 3
             :: atomic { lock -> tries++ };
 #ifdef NO_RETRY
@@ -301,7 +336,8 @@ inline didUnlock() {
 #endif
 }
 
-#define LOCALS byte i; byte tries; bool any; bool wakes; bool old; bool going[ENTRIES]; bool groups[SLOTS]
+#define LOCALS byte i; byte tries; bool any; bool wakes; bool old; bool going[ENTRIES]; bool mine[ENTRIES]; \
+    bool used[SLOTS]; byte usedSequence[SLOTS]; bool groups[SLOTS]
 
 /* The exchange waits for the thread's earlier stores. */
 inline enter(s) {
@@ -472,6 +508,7 @@ proctype Closer() {
     :: else -> break
     od;
     unlockAndFree();
+    freeUnlessUsed();
     didUnlock();
     threadsEnded++
 }

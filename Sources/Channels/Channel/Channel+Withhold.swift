@@ -10,13 +10,13 @@ extension Channel {
         _ body: @escaping @Sendable (Owner, Posted<Message>, _ echo: Bool) -> Bool
     ) -> ListenerToken {
         let options = ListenerOptions(Priority(.max), fileID, line)
-        let interceptor = Listener<Message>(owner, .interceptor, options) { message, owner, frame in
+        let interceptor = _Interceptor<Message>(owner, options) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
                 let post = Posted(message.load(as: Message.self), PostContext(frame))
                 if body(owner, post, frame.pointee.excluded == 0) { frame.stop() }
             }
         }
-        return register(interceptor, isolation: nil)
+        return _intercept(interceptor)
     }
 
     /// Delivers a withheld message, and suspends until every listener has finished with it.

@@ -55,6 +55,12 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable, Listen
         list.register(listener.registration)
     }
 
+    /// Used by ``Interceptable``.
+    @inlinable
+    public func _intercept(_ interceptor: consuming _Interceptor<Message>) -> ListenerToken {
+        list.register(interceptor.registration)
+    }
+
     /// Used by ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Message.self)) }
 }

@@ -1,5 +1,31 @@
 /// A channel, named or not, whose messages can be replaced or stopped before listeners receive them.
-public protocol Interceptable<Message>: Listenable {}
+///
+/// Only channels are. A source of your own can hand on listeners, adapted to other messages; an interceptor writes the
+/// message that it is handed, so it belongs to the channel.
+public protocol Interceptable<Message>: Listenable {
+    // Underscored: the forms of `intercept` call it, nobody else can.
+    func _intercept(_ interceptor: consuming _Interceptor<Message>) -> ListenerToken
+}
+
+extension Interceptable {
+    /// Stops the program: only channels can be intercepted.
+    @available(*, deprecated, message: "only channels can be intercepted; write 'intercept' on the channel")
+    public func _intercept(_ interceptor: consuming _Interceptor<Message>) -> ListenerToken {
+        fatalError("\(Self.self) cannot be intercepted: write 'intercept' on the channel to which it listens")
+    }
+}
+
+/// An interceptor that a form of ``Interceptable`` has built. Not a ``Listener``: it writes the message, so it cannot be
+/// adapted to another type.
+@frozen
+public struct _Interceptor<Message: Sendable> {
+    @usableFromInline let registration: Registration
+
+    @inlinable
+    init(_ owner: AnyObject?, _ options: ListenerOptions, call: @escaping ListenerCall) {
+        registration = Registration(owner, .interceptor, options, BareCall(call: call))
+    }
+}
 
 extension Interceptable {
     /// Registers a closure that receives every message before the listeners, and may replace or stop it.
@@ -26,7 +52,7 @@ extension Interceptable {
         _ body: @escaping @Sendable (Owner, Posted<Message>) throws -> Interception<Message>
     ) -> ListenerToken {
         let options = ListenerOptions(priority, fileID, line)
-        let interceptor = Listener<Message>(owner, .interceptor, options) { message, owner, frame in
+        let interceptor = _Interceptor<Message>(owner, options) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
                 do {
                     let post = Posted(message.load(as: Message.self), PostContext(frame))
@@ -34,7 +60,7 @@ extension Interceptable {
                 } catch { frame.report(error) }
             }
         }
-        return register(interceptor, isolation: nil)
+        return _intercept(interceptor)
     }
 
     /// Registers an interceptor that lives as long as the token returned.
@@ -49,12 +75,12 @@ extension Interceptable {
         _ body: @escaping @Sendable (Posted<Message>) throws -> Interception<Message>
     ) -> ListenerToken {
         let options = ListenerOptions(priority, fileID, line)
-        let interceptor = Listener<Message>(nil, .interceptor, options) { message, _, frame in
+        let interceptor = _Interceptor<Message>(nil, options) { message, _, frame in
             do {
                 let post = Posted(message.load(as: Message.self), PostContext(frame))
                 frame.apply(try body(post), to: message)
             } catch { frame.report(error) }
         }
-        return register(interceptor, isolation: nil)
+        return _intercept(interceptor)
     }
 }

@@ -99,22 +99,16 @@ extension Listener {
     @inlinable
     consuming func limited(to count: Int) -> Listener<Message> {
         let left = MessagesLeft(count)
-        return adapting { message, frame, deliver in
+        return adapting { message, _, deliver in
             let mine = left.take()
-            guard mine > 0 else { return 0 }
-            if mine == 1 { frame.endListener() }
-            return deliver(message)
+            return mine > 0 ? deliver(message, mine == 1) : .skipped
         }
     }
 
     @inlinable
     consuming func limited(while predicate: @escaping @Sendable (Message) -> Bool) -> Listener<Message> {
-        adapting { message, frame, deliver in
-            guard message.lend(as: Message.self, { predicate($0) }) else {
-                frame.endListener()
-                return 0
-            }
-            return deliver(message)
+        adapting { message, _, deliver in
+            message.lend(as: Message.self) { predicate($0) } ? deliver(message, false) : .ended
         }
     }
 }

@@ -16,7 +16,8 @@ extension Listenable {
     ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
     ///   - once: Whether the listener ends with the first message, before it is called.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
+    ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
@@ -46,7 +47,8 @@ extension Listenable {
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
     ///   - overlapping: What happens to a message that arrives during a call.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
+    ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -80,7 +82,8 @@ extension Listenable {
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
     ///   - queue: The queue. Listeners of one queue take their turns in the order posted.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
+    ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -107,7 +110,8 @@ extension Listenable {
     /// - Parameters:
     ///   - owner: The actor: held weakly, and strongly during each call. The listener ends with it.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
+    ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -134,7 +138,8 @@ extension Listenable {
     ///   - owner: The actor: held weakly, and strongly during each call. The listener ends with it.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
     ///   - overlapping: What happens to a message that arrives during a call.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
+    ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,

@@ -77,8 +77,8 @@ extension Listener {
         _ transform: @escaping @Sendable (Source) -> Message?
     ) -> Listener<Source> {
         adapting { message, _, deliver in
-            guard let adapted = message.lend(as: Source.self, { transform($0) }) else { return 0 }
-            return MessageAddress.lending(adapted, deliver)
+            guard let adapted = message.lend(as: Source.self, { transform($0) }) else { return .skipped }
+            return MessageAddress.lending(adapted) { deliver($0, false) }
         }
     }
 
@@ -107,11 +107,13 @@ extension Listener {
         // Of calls that overlap, none may be compared with the one before, or cancelled for nothing.
         if registration.hasAdaptor || registration.overlaps {
             return adapting { message, frame, deliver in
-                guard let adapted = transform(message.load(as: Source.self), PostContext(frame)) else { return 0 }
-                return MessageAddress.lending(adapted, deliver)
+                guard let adapted = transform(message.load(as: Source.self), PostContext(frame)) else {
+                    return .skipped
+                }
+                return MessageAddress.lending(adapted) { deliver($0, false) }
             }
         }
-        guard let original = AdaptedBody(registration, from: Message.self, to: Source.self) else {
+        guard let original = AdaptedBody(registration) else {
             return adaptedAwaiting(transform)
         }
         return Listener<Source>(
@@ -152,14 +154,11 @@ final class AdaptedBody: Sendable {
 
     /// Nil for a listener that is awaited.
     @usableFromInline
-    init?(_ registration: Registration, from message: Any.Type, to source: Any.Type) {
+    init?(_ registration: Registration) {
         switch registration.delivery {
         case .isolated, .owner, .queue, .sequence: break
         case .async: return nil
-        case .interceptor, .responder, .forwarder:
-            fatalError(
-                "an interceptor of \(message) cannot be adapted to \(source): write 'intercept' on the channel, before the adaptor"
-            )
+        case .interceptor, .responder, .forwarder: fatalError("defect of swift-channels: it is no listener of messages")
         }
         body = ListenerBody(registration.call)
         isBare = registration.isBare

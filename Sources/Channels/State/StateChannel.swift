@@ -175,10 +175,6 @@ extension StateChannel {
         startsWithNext: Bool
     ) -> ListenerToken {
         core.trapInsideUpdate("listen")
-        require(
-            !listener.registration.isInterceptor,
-            "StateChannel<\(State.self)> cannot be intercepted: write a check before its `set` or in its `update`"
-        )
         // A listener gets every value; a reader the newest.
         let buffering = listener.registration.buffering ?? (listener.registration.isSequence ? .newest(1) : .unbounded)
         if case .async(_, _, .ignore) = listener.registration.delivery {

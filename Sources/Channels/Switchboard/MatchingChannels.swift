@@ -8,12 +8,7 @@ struct MatchingChannels: Listenable {
         _ listener: consuming Listener<Posted<any Sendable>>,
         isolation: isolated (any Actor)?
     ) -> ListenerToken {
-        require(
-            !listener.registration.isInterceptor,
-            "\(pattern.map { "the channels of the pattern \(quoted($0.text))" } ?? "the posts of a switchboard") "
-                + "cannot be intercepted: write 'intercept' on each channel"
-        )
-        return switchboard.register(listener.registration, matching: pattern)
+        switchboard.register(listener.registration, matching: pattern)
     }
 }
 

@@ -33,6 +33,14 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
         return channel.register(listener, isolation: isolation)
     }
 
+    /// Used by ``Interceptable``.
+    public func _intercept(_ interceptor: consuming _Interceptor<Message>) -> ListenerToken {
+        let channel = channel
+        // The registration keeps the channel alive from here on.
+        defer { withExtendedLifetime(channel) {} }
+        return channel._intercept(interceptor)
+    }
+
     /// Used by ``ListenerContainer``.
     public var _listeners: _ListenerTable {
         _ListenerTable(switchboard.list(key), .messages(Message.self), name: key.name)

@@ -10,7 +10,7 @@ internal import Synchronization
 // Nothing is freed under a reader:
 // 1. What is removed (a channel no longer kept, the slot of a name, a table) is first made unreachable, by
 //    sequentially consistent stores under the lock. A reader whose announcement comes later in that order
-//    does not meet it. `release` retires it after that, as a list retires its entries (`HazardDomain`).
+//    does not meet it. `release` frees it after that, as a list frees its entries (`HazardDomain`).
 // 2. A use that is then seen is waited for, until the slot names neither the shard nor an object retired with
 //    this one, or a later use. A slot goes from the shard to the channel by a plain store, and never back
 //    within a use: whoever looks sees one of the two, and waits for either.
@@ -86,8 +86,7 @@ extension RegistryShard {
     /// Releases what was removed, at once or after its last reader. Called without a lock; may run user code.
     func release(_ removed: Removed) {
         guard !removed.isEmpty else { return }
-        let unused = lock.withLock { removed.filter { retire($0) } }
-        for object in unused { object.release() }
+        for object in removed { freeUnlessUsed(object) }
         collectAfterUnlocking()
     }
 }

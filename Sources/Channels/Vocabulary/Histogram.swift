@@ -27,7 +27,8 @@ public struct Histogram: Sendable {
         var rest = Int((Double(count) * min(max(share, 0), 1)).rounded(.up))
         for (index, number) in counts.enumerated() {
             rest -= number
-            if rest <= 0 { return min(.nanoseconds(1 << index), longest) }
+            // An `Int` may have 32 bits.
+            if rest <= 0 { return min(.nanoseconds(Int64(1) << index), longest) }
         }
         return longest
     }

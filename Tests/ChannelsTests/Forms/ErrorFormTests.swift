@@ -42,22 +42,24 @@ struct ErrorFormTests {
     }
     #endif
 
-    enum Mistake: String, CaseIterable, Codable {
-        case interceptorOfAPattern, interceptorOfAState, tracesOfLessThanNothing
+    enum Mistake: String, CaseIterable, Codable, Mistaken {
+        case interceptorOfAnotherSource, interceptorOfAState, tracesOfLessThanNothing
 
+        // As those who write such a source are told.
+        @available(*, deprecated)
         func make() {
             switch self {
-            case .interceptorOfAPattern:
-                _ = Intercepted(source: Switchboard()[matching: "shop.*"]).intercept { _ in .continue }
-            case .interceptorOfAState: _ = Intercepted(source: StateChannel(0)).intercept { _ in .continue }
+            case .interceptorOfAnotherSource:
+                _ = Texts(source: Channel<Int>()).intercept { post in .replace(post.message + "!") }
+            case .interceptorOfAState: _ = Texts(source: StateChannel(0)).intercept { _ in .continue }
             case .tracesOfLessThanNothing: _ = Diagnostics.trace(keeping: -1)
             }
         }
 
         var message: String {
             switch self {
-            case .interceptorOfAPattern: "the channels of the pattern 'shop.*' cannot be intercepted: write"
-            case .interceptorOfAState: "StateChannel<Int> cannot be intercepted: write"
+            case .interceptorOfAnotherSource: "Texts<Channel<Int>> cannot be intercepted: write"
+            case .interceptorOfAState: "Texts<StateChannel<Int>> cannot be intercepted: write"
             case .tracesOfLessThanNothing: "Diagnostics.trace(keeping: -1): the number must not be negative; write"
             }
         }
@@ -67,7 +69,7 @@ struct ErrorFormTests {
     @Test(arguments: Mistake.allCases)
     func aMistakeEndsTheProgramAndIsNamed(mistake: Mistake) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [mistake] in
-            mistake.make()
+            (mistake as any Mistaken).make()
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(text.contains(mistake.message), "\(text)")
@@ -99,11 +101,15 @@ struct ErrorFormTests {
     }
 }
 
-/// A source of the user's own that says of any other that it can be intercepted.
-private struct Intercepted<Source: Listenable>: Interceptable {
+/// What ends the program, whether or not the compiler has warned of it.
+protocol Mistaken { func make() }
+
+/// The messages of a source as text, which say that they can be intercepted.
+@available(*, deprecated)
+private struct Texts<Source: Listenable>: Interceptable {
     let source: Source
 
-    func register(_ listener: consuming Listener<Source.Message>, isolation: isolated (any Actor)?) -> ListenerToken {
-        source.register(listener, isolation: isolation)
+    func register(_ listener: consuming Listener<String>, isolation: isolated (any Actor)?) -> ListenerToken {
+        source.register(listener.compactMap { (message: Source.Message) in "\(message)" }, isolation: isolation)
     }
 }

@@ -22,6 +22,27 @@ struct LaneTurnTests {
         withExtendedLifetime(actor) {}
     }
 
+    /// The drain gathers fewer messages than the smallest buffer holds, as long as there is that buffer.
+    @Test func aBoundedListenerThatHasGoneLeavesItsLaneAsItWas() {
+        let (queue, channel) = (DispatchQueue(label: "bounded"), Channel<Int>())
+        let lane = Lane.of(queue)
+        func smallest() -> Int { lane.smallestBuffer.load(ordering: .relaxed) }
+        let wide = channel.listen(on: queue, buffering: .newest(100)) { _ in }
+        let narrow = (0..<2).map { _ in channel.listen(on: queue, buffering: .oldest(2)) { _ in } }
+        #expect(smallest() == 2)
+        narrow[0].cancel()
+        #expect(smallest() == 2)
+        narrow[1].cancel()
+        #expect(smallest() == 100)
+        wide.cancel()
+        #expect(smallest() == .max)
+        channel.finish()
+        // One that the channel does not take any more.
+        let late = channel.listen(on: queue, buffering: .newest(1)) { _ in }
+        #expect(smallest() == .max)
+        withExtendedLifetime((wide, narrow, late)) {}
+    }
+
     /// Those who cancel leave to the drain what it has taken in the turn that is under way.
     @Test func whatWasTakenIsReleasedWhenAnotherCancelsInTheSameTurn() async {
         let (channel, other, living) = (Channel<Witness>(), Channel<Int>(), Tally())

@@ -54,9 +54,9 @@ extension ListenerList {
     func forward(_ frame: FrameReference, _ entry: ListenerEntry) -> Int {
         guard let forwarder = entry.forwarder else { return 0 }
         return forwarder.borrow { forwarder in
-            guard !forwarder.listener.hasEnded else { return 0 }
             // Without an intake, the message is the same for all forwarders.
             guard forwarder.intake != nil else { return forwarder.hub.hear(frame.posted, frame, forwarder.listener) }
+            guard !forwarder.listener.hasEnded else { return 0 }
             return forwarder.lendTaken(frame) { forwarder.hub.hear($0, frame, forwarder.listener) }
         }
     }
@@ -64,35 +64,19 @@ extension ListenerList {
     /// Delivers a message to the one listener of this hub, as part of another list's post.
     @inline(__always)
     private func hear(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        // Its closure stays while a post is at an entry that forwards to it.
-        let word = listener.word.load(ordering: .sequentiallyConsistent)
-        guard word & ListenerEntry.routing == 0, !frame.pointee.checksAll, !isObserved else {
-            return hearWithChecks(message, frame, listener)
-        }
-        var owner: Unretained<AnyObject>?
-        if word & ListenerEntry.owned != 0 {
-            // Retained during the call.
-            owner = listener.retainOwner()
-            guard owner != nil else { return hearWithChecks(message, frame, listener) }
-        }
-        frame.pointee.beginCall(of: listener)
-        let isBare = word & ListenerEntry.general == 0
-        listener.body.call(message, owner.map { OwnerReference($0) }, frame, isBare: isBare)
-        owner?.release()
-        return 1
+        let former = frame.pointee.message
+        frame.pointee.message = message
+        let reached = isObserved ? hearObserved(frame, listener) : deliverByRoute(frame, listener)
+        frame.pointee.message = former
+        return reached
     }
 
     @inline(never)
-    private func hearWithChecks(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        let (former, isTurn, checksAll) = (frame.pointee.message, frame.pointee.isTurn, frame.pointee.checksAll)
-        frame.pointee.message = message
+    private func hearObserved(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+        let (isTurn, checksAll) = (frame.pointee.isTurn, frame.pointee.checksAll)
         frame.pointee.isTurn = false
-        defer {
-            frame.pointee.message = former
-            frame.pointee.isTurn = isTurn
-            frame.pointee.checksAll = checksAll
-        }
-        let delivery = { [self] in deliverIfAdmitted(frame, listener) }
+        defer { (frame.pointee.isTurn, frame.pointee.checksAll) = (isTurn, checksAll) }
+        let delivery = { [self] in deliverByRoute(frame, listener) }
         return activeInstrument?.post(frame, on: self, delivery) ?? delivery()
     }
 }

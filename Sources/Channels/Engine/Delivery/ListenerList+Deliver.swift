@@ -133,23 +133,38 @@ extension ListenerList {
         defer { withExtendedLifetime(owner) {} }
         guard word & ListenerEntry.intercepting == 0, admits(frame, to: listener, word, owner.map { Unretained($0) })
         else { return 0 }
-        guard word & ListenerEntry.adapted != 0 else { return deliverAdmitted(frame, listener, owner, word) }
-        return adapt(frame, listener) { deliverAdmitted(frame, listener, owner, word) }
+        guard word & ListenerEntry.adapted != 0 else {
+            return deliverAdmitted(frame, listener, owner, word, isLast: false)
+        }
+        let message = frame.pointee.message
+        // For those who end the listener, and for the site of a fault.
+        frame.pointee.beginCall(of: listener)
+        guard listener.knownAdaptor.borrow({ $0.includes(message) }) else { return 0 }
+        return adapt(message, frame, listener) { adapted, isLast in
+            // The adaptor may have cancelled the listener.
+            guard !listener.isCancelled else { return .skipped }
+            frame.pointee.message = adapted
+            defer { frame.pointee.message = message }
+            let reached = deliverAdmitted(frame, listener, owner, word, isLast: isLast)
+            return Adaptor.Outcome(reached: reached, isLast: isLast)
+        }
     }
 
     /// Delivers to a listener that is to receive the message.
-    /// - Parameter owner: Held until the call has ended.
+    /// - Parameters:
+    ///   - owner: Held until the call has ended.
+    ///   - isLast: Whether an adaptor ends the listener with this message.
     @inline(__always)
     private func deliverAdmitted(
         _ frame: FrameReference,
         _ listener: ListenerEntry,
         _ owner: AnyObject?,
-        _ word: UInt64
+        _ word: UInt64,
+        isLast: Bool
     ) -> Int {
-        if word & ListenerEntry.once != 0 {
-            // An adaptor that ended the listener with this message, as `prefix(1)` does, still delivers it.
-            guard frame.pointee.hasEndedListener || remove(listener, as: ListenerEntry.closed) else { return 0 }
-        }
+        let isOnce = word & ListenerEntry.once != 0
+        // Removed before it is called. Of several messages, one that hears once receives that which removes it.
+        if isOnce || isLast, !remove(listener, as: ListenerEntry.closed), isOnce { return 0 }
         if word & (ListenerEntry.laned | ListenerEntry.read) != 0, let isIn = enqueueUnlessCalled(frame, listener, word)
         {
             activeInstrument?.didEnqueue(for: listener)
@@ -191,42 +206,25 @@ extension ListenerList {
     /// message pass.
     @inline(never)
     private func adaptAndCall(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        let reached = listener.knownAdaptor.borrow { adaptor in
-            adaptor.runIncluded(frame.pointee.message, frame) { message in
-                // The adaptor may have cancelled the listener.
-                guard !listener.isCancelled else { return 0 }
-                listener.body.callBare(message)
-                return 1
-            }
+        adapt(frame.pointee.message, frame, listener) { message, isLast in
+            guard !isLast, !listener.isCancelled else { return listener.callLast(message) }
+            listener.body.callBare(message)
+            return .delivered
         }
-        endReaders(of: listener)
-        return reached
     }
 
-    /// Delivers what the adaptor of a listener makes of the message, unless that skips it.
-    private func adapt(_ frame: FrameReference, _ listener: ListenerEntry, _ deliver: () -> Int) -> Int {
-        // For those who end the listener, and for the site of a fault.
-        frame.pointee.beginCall(of: listener)
-        frame.pointee.hasEndedListener = false
-        defer { frame.pointee.hasEndedListener = false }
-        let message = frame.pointee.message
-        let reached = listener.knownAdaptor.borrow { adaptor in
-            adaptor.run(message, frame) { adapted in
-                // The adaptor may have cancelled the listener.
-                guard !listener.isCancelled else { return 0 }
-                frame.pointee.message = adapted
-                defer { frame.pointee.message = message }
-                return deliver()
-            }
-        }
-        endReaders(of: listener)
-        return reached
-    }
-
-    /// Tells those who read messages of a listener that its adaptor has ended.
+    /// Has the adaptor of a listener, whose filter lets the message pass, deliver what it makes of it.
     @inline(__always)
-    private func endReaders(of listener: ListenerEntry) {
-        if listener.hasEnded { listener.didEnd(discards: false) }
+    private func adapt(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        _ deliver: Adaptor.Deliver
+    ) -> Int {
+        let outcome = listener.knownAdaptor.borrow { $0.runIncluded(message, frame, deliver) }
+        // What waits is delivered.
+        if outcome.contains(.ended) { listener.end() }
+        return outcome.reached
     }
 
     /// Hands a message to a mailbox, and to those of some of the listeners that follow in the same lane.
@@ -287,5 +285,16 @@ extension ListenerList {
             let isAlone = word & (ListenerEntry.laned | ListenerEntry.counted) != 0
             if isAlone { route.countLoneCall() } else { route.countDirectCall() }
         }
+    }
+}
+
+extension ListenerEntry {
+    /// Calls a bare listener without an owner with the last message that it receives, unless the adaptor has cancelled it.
+    @inline(never)
+    fileprivate func callLast(_ message: MessageAddress) -> Adaptor.Outcome {
+        guard !isCancelled else { return .skipped }
+        end()
+        body.callBare(message)
+        return [.delivered, .ended]
     }
 }

@@ -7,7 +7,8 @@ extension ListenerToken {
     ///
     /// Known in synchronous listeners, interceptors and observers on the thread that calls them, and in async
     /// listeners and responders in their task and its children. It equals the token that `listen` returned,
-    /// but does not keep the listener alive: only the returned token does.
+    /// but does not keep the listener alive: only the returned token does. Nil in a listener of a ``LocalChannel``,
+    /// whose token must not leave its isolation.
     public static var current: ListenerToken? {
         let thread = ThreadReference.current
         let top = thread.pointee.top
@@ -15,6 +16,7 @@ extension ListenerToken {
         if let drain = thread.pointee.drain, drain.pointee.previous?.address == top?.address {
             return drain.pointee.listener?.object
         }
-        return top.map { $0.pointee.listener?.object } ?? ListenerChain.call?.listener
+        guard let top else { return ListenerChain.call?.listener }
+        return top.pointee.list.borrow(\.isLocal) ? nil : top.pointee.listener?.object
     }
 }

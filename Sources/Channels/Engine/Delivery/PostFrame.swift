@@ -27,8 +27,6 @@ struct PostFrame {
     var isTurn = false
     /// Whether an interceptor has stopped the message.
     var isStopped = false
-    /// Whether the adaptor under way has ended its listener, which then receives this message only.
-    var hasEndedListener = false
     /// The listener being called, for the site of a fault. Kept alive by the list while the post is under
     /// way.
     var listener: Unretained<ListenerEntry>?
@@ -165,14 +163,6 @@ extension FrameReference {
 
     @usableFromInline
     func stop() { pointee.isStopped = true }
-
-    /// Ends the listener whose adaptor runs. It still receives this message, if the adaptor lets it pass.
-    @usableFromInline
-    func endListener() {
-        // The post keeps it.
-        guard let listener = pointee.listener?.object, let list = listener.list else { return }
-        pointee.hasEndedListener = list.remove(listener, as: ListenerEntry.closed)
-    }
 }
 
 /// The messages that wait on a queued channel until the current post has ended. Used by one thread only.

@@ -107,8 +107,6 @@ extension Registration {
         set { details = Details(details?.delivery, isBare: isBare, isOnce: isOnce, buffering, newValue) }
     }
 
-    var isInterceptor: Bool { if case .interceptor? = details?.delivery { true } else { false } }
-
     @usableFromInline
     var isSequence: Bool { if case .sequence? = details?.delivery { true } else { false } }
 }

@@ -66,29 +66,46 @@ class HazardDomain: @unchecked Sendable {  // guards: see above
         uses.allSatisfy { use in use.hasEnded { isUse($0, of: objects) } }
     }
 
-    /// Takes over a counted reference to an object that has just been made unreachable, under the lock. The caller then
-    /// unlocks, and calls ``collectAfterUnlocking()``.
-    ///
-    /// - Returns: Whether nobody can be using it: the caller then frees it, without the lock.
-    final func retire(_ object: Unretained<AnyObject>) -> Bool {
-        guard retired.isEmpty || lendsObjects else {
-            incoming.append(object)
-            return false
-        }
-        let (address, other) = (address, object.address)
-        let groups = readers.load(ordering: .sequentiallyConsistent)
-        guard HazardUse.hasUses(by: groups, of: { $0 == address || $0 == other }) else { return true }
-        return !waitForUses(of: [object])
+    /// Takes over a counted reference to an object that has just been made unreachable, under the lock, if it is to wait
+    /// behind what waits already. Otherwise the caller unlocks, and calls ``freeUnlessUsed(_:)``.
+    final func waitsBehindOthers(_ object: Unretained<AnyObject>) -> Bool {
+        guard !retired.isEmpty, !lendsObjects else { return false }
+        incoming.append(object)
+        return true
     }
 
-    /// Has objects wait for the uses in progress. Called under the lock. Returns false if there are none.
-    @inline(never)
-    private final func waitForUses(of objects: Objects) -> Bool {
+    /// Takes over counted references to objects that have been made unreachable, and frees them: now, or when the uses
+    /// that may reach them have ended. Called without the lock, because it looks at the threads in use, and may run user
+    /// code. The caller then calls ``collectAfterUnlocking()``.
+    ///
+    /// What was made unreachable before this looks is not found by a use that it does not see.
+    final func freeUnlessUsed(_ objects: Objects) {
         let uses = uses(of: objects)
-        guard !uses.isEmpty else { return false }
-        retired.append((objects, uses))
-        announceRetired(to: uses)
-        return true
+        guard uses.isEmpty else { return wait(for: uses, objects) }
+        for object in objects { free(object) }
+    }
+
+    /// Frees one object as ``freeUnlessUsed(_:)`` does, or has it wait. Does not allocate.
+    final func freeUnlessUsed(_ object: Unretained<AnyObject>) {
+        let (address, other) = (address, object.address)
+        let groups = readers.load(ordering: .sequentiallyConsistent)
+        guard HazardUse.hasUses(by: groups, of: { $0 == address || $0 == other }) else { return free(object) }
+        freeUnlessUsed([object])
+    }
+
+    /// Has objects wait for uses that were in progress after they were made unreachable.
+    @inline(never)
+    private final func wait(for uses: [HazardUse], _ objects: Objects) {
+        lock.withLock {
+            guard retired.isEmpty || lendsObjects else {
+                incoming += objects
+                return
+            }
+            retired.append((objects, uses))
+            announceRetired(to: uses)
+        }
+        // Some may have ended before they could see that something waits.
+        mustCollect.store(true, ordering: .sequentiallyConsistent)
     }
 
     /// Makes readers look for something to free when they finish. Called under the lock.
@@ -146,10 +163,10 @@ class HazardDomain: @unchecked Sendable {  // guards: see above
     }
 
     /// Frees what no use can reach any more, and resumes the tasks that wait for uses to end. Returns false if the
-    /// lock was not available.
+    /// lock was not available. ``collectIfAsked()`` follows.
     @discardableResult
     private final func collect(waitsForLock: Bool) -> Bool {
-        var freed = Objects()
+        var (freed, next) = (Objects(), Objects())
         var resumed: [CheckedContinuation<Void, Never>] = []
         let body = { [self] in
             retired.removeAll { generation in
@@ -157,12 +174,11 @@ class HazardDomain: @unchecked Sendable {  // guards: see above
                 freed += generation.objects
                 return true
             }
-            if retired.isEmpty, !incoming.isEmpty {
-                if !waitForUses(of: incoming) { freed += incoming }
-                incoming = []
-            }
+            if retired.isEmpty { swap(&incoming, &next) }
             resumed = waiters.take { haveEnded($0) }
-            if retired.isEmpty, waiters.isEmpty { hasRetired.store(false, ordering: .sequentiallyConsistent) }
+            if retired.isEmpty, waiters.isEmpty, next.isEmpty {
+                hasRetired.store(false, ordering: .sequentiallyConsistent)
+            }
         }
         if waitsForLock {
             lock.withLock(body)
@@ -170,6 +186,11 @@ class HazardDomain: @unchecked Sendable {  // guards: see above
             return false
         }
         for object in freed { free(object) }
+        if !next.isEmpty {
+            freeUnlessUsed(next)
+            // For the uses that ended meanwhile.
+            mustCollect.store(true, ordering: .sequentiallyConsistent)
+        }
         resumed.resume()
         return true
     }

@@ -18,7 +18,7 @@ struct HazardSlot: ~Copyable {
 }
 
 /// What the library knows about a thread. A record belongs to one thread at a time. ``ThreadRecords`` guards
-/// `nextSpare`; `used` and the slots are atomic; the owning thread alone uses the other variables.
+/// `previous` and `nextSpare`; `next`, `used` and the slots are atomic; the owning thread alone uses the other variables.
 @safe
 struct ThreadRecord: ~Copyable {
     /// Stack, in bytes, kept free for what a listener does besides posting.
@@ -40,6 +40,8 @@ struct ThreadRecord: ~Copyable {
     /// How much the thread owes for listeners with an owner that it has registered; see ``Sweeper``.
     var sweepDebt = 0
     var isSweeping = false
+    /// The address of the ``Sweeper`` of the threads that have this record, retained, or 0.
+    var sweeper: UInt = 0
     /// The address of the extras for the next post that needs them, retained, or 0.
     var spareExtras: UInt = 0
     /// The lowest address of the thread's stack; 0 until it is needed.
@@ -50,14 +52,15 @@ struct ThreadRecord: ~Copyable {
     let used = Atomic<Int>(0)
     /// One bit: threads are divided into 64 groups, and lists remember which have posted.
     let group: UInt64
-    /// The address of the record of the group made before this one, or 0.
-    let next: UInt
+    /// The address of the next record of the group, or 0. Written under the lock of ``ThreadRecords``. A record that was
+    /// unlinked keeps it.
+    let next = Atomic<UInt>(0)
+    var previous: ThreadReference?
     /// The next record without a thread, if this is one.
     var nextSpare: ThreadReference?
 
-    init(group: UInt64, next: UInt) {
+    init(group: UInt64) {
         self.group = group
-        self.next = next
         // A zeroed slot is unused, and most threads use only the first few.
         let size = Self.slotCount * MemoryLayout<HazardSlot>.stride
         unsafe slots = channels_zeroed(size).assumingMemoryBound(to: HazardSlot.self)

@@ -78,9 +78,9 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
         pointee.slot(pointee.slotsInUse).pointee.address.store(0, ordering: .releasing)
     }
 
-    static func make(group: UInt64, next: UInt) -> ThreadReference {
+    static func make(group: UInt64) -> ThreadReference {
         let record = unsafe ThreadReference(.allocate(capacity: 1))
-        unsafe record.pointer.initialize(to: ThreadRecord(group: group, next: next))
+        unsafe record.pointer.initialize(to: ThreadRecord(group: group))
         return record
     }
 }

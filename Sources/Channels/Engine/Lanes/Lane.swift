@@ -54,8 +54,10 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// exchanges it for false may discard what a listener has in it; the next turn waits until that is done.
     let isBetweenTurns = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var taken = LaneState.Taken()
-    /// The smallest limit of any buffer so far: the drain gathers fewer messages, or some would be dropped.
+    /// The smallest limit of any buffer: the drain gathers fewer messages, or some would be dropped. Written under the lock.
     let smallestBuffer = Atomic<Int>(.max)
+    /// How many buffers have each limit. Guarded by the lock.
+    @safe @exclusivity(unchecked) private var limits: [Int: Int] = [:]
 
     init(_ target: Target, of actor: (any Actor)? = nil) {
         self.target = target
@@ -78,6 +80,19 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// Called under the lock when the lane has become idle, or is no longer.
     @inline(__always)
     func noteActivity() { isActive.store(state.phase != .idle, ordering: .releasing) }
+
+    /// Notes that a listener has a buffer of this limit, until ``forgetBuffer(of:)``.
+    func noteBuffer(of limit: Int) { changeBuffers(of: limit, by: 1) }
+
+    func forgetBuffer(of limit: Int) { changeBuffers(of: limit, by: -1) }
+
+    private func changeBuffers(of limit: Int, by change: Int) {
+        lock.withLock {
+            let count = limits[limit, default: 0] + change
+            limits[limit] = count == 0 ? nil : count
+            smallestBuffer.store(limits.keys.min() ?? .max, ordering: .relaxed)
+        }
+    }
 
     /// Returns whether the drain is calling a listener.
     func isCalling(_ listener: ListenerEntry) -> Bool {

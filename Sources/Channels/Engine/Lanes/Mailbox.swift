@@ -41,6 +41,9 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     /// The owner, retained while a turn calls the listener.
     @safe @exclusivity(unchecked) private var retainedOwner: Unretained<AnyObject>?
     @safe @exclusivity(unchecked) private(set) var asyncCall: AsyncListenerCall?
+    /// Whether the lane counts the limit of the buffer. Used by the initialiser, by the one thread that frees the closure,
+    /// and in the deinit.
+    @safe @exclusivity(unchecked) private var holdsBuffer: Bool
     /// The calls of an async listener that does not wait for one after the other.
     let calls: RunningCalls?
 
@@ -63,8 +66,19 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         batch = MessageQueue(layout)
         self.asyncCall = asyncCall
         self.calls = calls
+        holdsBuffer = !isUnbounded
         super.init(adaptor: adaptor)
-        if !isUnbounded { lane.smallestBuffer.min(policy.limit, ordering: .relaxed) }
+        if !isUnbounded { lane.noteBuffer(of: policy.limit) }
+    }
+
+    // One that was never put into a list, or whose list has gone with it, has not been told that it is free.
+    deinit { forgetBuffer() }
+
+    /// Tells the lane, once, that nothing is put into the buffer any more.
+    private func forgetBuffer() {
+        guard holdsBuffer else { return }
+        holdsBuffer = false
+        lane.forgetBuffer(of: policy.limit)
     }
 
     @inline(__always)
@@ -177,6 +191,7 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     override func didFreeBody() {
         super.didFreeBody()
         asyncCall = nil
+        forgetBuffer()
         let resumed = withLock {
             isFinished = true
             return finishWaiters.take { _ in true }

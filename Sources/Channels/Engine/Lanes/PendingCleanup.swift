@@ -2,20 +2,24 @@ internal import Synchronization
 
 /// Listeners without a ticket to clean up after, once the lane's lock is released.
 struct PendingCleanup {
-    /// Those that have left their list. Nil while there are none: even an empty array is reference-counted.
-    private var listeners: [Unretained<ListenerEntry>]?
+    /// The address of the one that was recorded last, or 0. Linked by `previous`, which nobody uses of an entry that has left
+    /// its list: so nothing is allocated under the lock, and each costs the same.
+    private var last: UInt = 0
 
     /// Records that calls of a listener have ended. Called under the lane's lock.
     @inline(__always)
     mutating func settle(_ count: Int, of listener: Unretained<ListenerEntry>, _ mailbox: Mailbox) {
         guard mailbox.state.settle(count) else { return }
-        if mailbox.state.hasLeft, mailbox.state.leave() { listeners = (listeners ?? []) + [listener] }
+        guard mailbox.state.hasLeft, mailbox.state.leave() else { return }
+        listener.borrow { $0.previous = last }
+        last = listener.address
     }
 
     /// Frees the listeners' closures. Runs user code: the deinits of captured values.
     func run() {
-        guard let listeners else { return }
-        for listener in listeners {
+        var address = last
+        while let listener = Unretained<ListenerEntry>(address: address) {
+            address = listener.borrow(\.previous)
             listener.borrow { $0.freeBody() }
             // Balances the retain in `Mailbox.didLeaveList`.
             listener.release()

@@ -17,7 +17,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     private let lock = SpinLock()
     @safe @exclusivity(unchecked) private var state: MailboxState
     /// The readers that wait, each with a number of its own.
-    @safe @exclusivity(unchecked) private var waiting = Waiters<Int>()
+    @safe @exclusivity(unchecked) private var waiting = WaitingReaders()
     /// Whether `state` may hold messages: stays true until a reader finds none. Written under the lock.
     private let holdsMessages = Atomic<Bool>(false)
     /// How many messages have been put in. Written under the lock.
@@ -99,7 +99,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     /// take one message and stop. Apart from what puts a message in, because a continuation has a type
     /// of another library: a variable of it costs dozens of instructions.
     @inline(never)
-    private func wakeOne() { lock.withLock { waiting.takeFirst { _ in true } }?.resume() }
+    private func wakeOne() { lock.withLock { waiting.takeFirst() }?.resume() }
 
     override func didEnd(discards: Bool) {
         if discards {
@@ -108,7 +108,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
             discarded.discardAll()
             discardTaken()
         }
-        lock.withLock { waiting.take { _ in true } }.resume()
+        lock.withLock { waiting.takeAll() }.resume()
     }
 
     /// Discards messages that readers have taken but not read. Called once the listener is cancelled.
@@ -191,19 +191,19 @@ extension SequenceMailbox {
     func waitForMore(of listener: ListenerEntry) async {
         let reader = lastReader.wrappingAdd(1, ordering: .relaxed).newValue
         await withTaskCancellationHandler {
-            await Waiters<Int>.suspend { continuation in
+            await Waiters<Void>.suspend { continuation in
                 // Whoever posts, ends the listener or cancels the task later finds this reader under the lock.
                 readLock.withLock {
                     taken.isEmpty
                         && lock.withLock {
                             guard state.incoming.isEmpty, !listener.hasEnded, !Task.isCancelled else { return false }
-                            waiting.add(continuation, until: reader)
+                            waiting.add(continuation, of: reader)
                             return true
                         }
                 }
             }
         } onCancel: {
-            lock.withLock { waiting.takeFirst { $0 == reader } }?.resume()
+            lock.withLock { waiting.take(reader) }?.resume()
         }
     }
 

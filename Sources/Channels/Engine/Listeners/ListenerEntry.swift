@@ -1,10 +1,9 @@
-internal import CChannels
 internal import Synchronization
 
 /// One registration in a list. With an owner, it is also the token, which may outlive its place in the list.
 ///
 /// `word`, `next` and `routeAddress` are atomic. The list's lock guards `level`, `previous` and the links;
-/// once the entry is out of the chain, `previous` links retired entries. `body` is replaced once, after the
+/// once the entry has left the list, `previous` links entries whose closures are to be freed. `body` is replaced once, after the
 /// last post that could read it has ended (`ListenerList+Reclaim`). The rest is constant. An entry must not
 /// exceed 88 bytes, see `Decisions/ListenerList.md`.
 @usableFromInline
@@ -103,10 +102,7 @@ extension ListenerEntry {
 
     /// Balance with ``Unretained/release()``. One expression: it compiles to one load of the weak reference.
     @inline(__always)
-    func retainOwner() -> Unretained<AnyObject>? {
-        channels_will_load_weakly()
-        return owner.map { Unretained.retaining($0) }
-    }
+    func retainOwner() -> Unretained<AnyObject>? { owner.map { Unretained.retaining($0) } }
 
     /// The level of a listener that was inserted.
     @inline(__always)

@@ -20,15 +20,21 @@ extension ListenerList {
         for object in takeRetired() { free(object) }
     }
 
-    /// Takes over the list's reference to an entry just unlinked, under the lock. Returns whether no post can see it:
-    /// the caller then frees it, without the lock.
-    func retire(_ entry: ListenerEntry) -> Bool {
+    /// Takes over the list's reference to an entry just unlinked, under the lock, if it is to wait. Otherwise the caller
+    /// unlocks, and calls ``freeUnlessUsed(_:)``.
+    func waits(_ entry: ListenerEntry) -> Bool {
         let object = Unretained(entry).untyped
-        guard isLocal else { return retire(object) }
-        guard localPosts > 0 else { return true }
+        guard isLocal else { return waitsBehindOthers(object) }
+        guard localPosts > 0 else { return false }
         keepRetired(object)
         hasRetired.store(true, ordering: .relaxed)
-        return false
+        return true
+    }
+
+    /// Frees an entry that was unlinked, now or when the posts that may see it have ended. Called without the lock: may
+    /// run user code.
+    func freeUnlessUsed(_ entry: ListenerEntry) {
+        if isLocal { free(entry) } else { freeUnlessUsed(Unretained(entry).untyped) }
     }
 
     /// Frees the closure of an entry that no post can see, and releases it. Runs user code: the deinits of captured

@@ -20,14 +20,14 @@ extension ListenerList {
 
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool) {
         if wasOwned, let activeInstrument, entry.owner == nil { activeInstrument.didLoseOwner() }
-        let isUnused = withBareLock {
+        let isWaiting = withBareLock {
             unlink(entry)
             if wasOwned { ownedCount -= 1 }
             if entry.isForwarder { forwarderCount -= 1 }
-            return retire(entry)
+            return waits(entry)
         }
         if wasOwned { ThreadReference.current.pointee.countRemoved() }
-        if isUnused { free(entry) }
+        if !isWaiting { freeUnlessUsed(entry) }
         didUnlock()
         if let delegate { delegate.didChangeListening(in: self) }
     }
@@ -36,7 +36,7 @@ extension ListenerList {
     func close() {
         guard !hasClosed else { return }
         var closing: [ListenerEntry] = []
-        var unused: [ListenerEntry] = []
+        var unlinked: [ListenerEntry] = []
         let formerSweeper = withBareLock { () -> Sweeper? in
             isClosed = true
             var address = head.load(ordering: .relaxed)
@@ -47,7 +47,7 @@ extension ListenerList {
                 guard before & ListenerEntry.ended == 0 else { continue }
                 closing.append(entry)
                 unlink(entry)
-                if retire(entry) { unused.append(entry) }
+                if !waits(entry) { unlinked.append(entry) }
             }
             // Levels retain the list.
             recentLevel = nil
@@ -62,7 +62,11 @@ extension ListenerList {
         delegate?.didClose(self)
         // Before the entries are freed: what waits is delivered first, and frees the closure afterwards.
         for entry in closing { entry.didEnd(discards: false) }
-        for entry in unused { free(entry) }
+        if isLocal {
+            for entry in unlinked { free(entry) }
+        } else if !unlinked.isEmpty {
+            freeUnlessUsed(unlinked.map { Unretained($0).untyped })
+        }
         didUnlock()
     }
 

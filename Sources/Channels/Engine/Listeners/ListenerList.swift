@@ -37,7 +37,7 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
     let observation = Atomic<UInt8>(0)
     let head = Atomic<UInt>(0)
     let interceptorCount = Atomic<Int>(0)
-    let nextNumber = Atomic<UInt64>(1)
+    let nextNumber: Atomic<UInt64>
     let listenerCount = Atomic<Int>(0)
     /// How often an entry was given a new number.
     let renumberedCount = Atomic<Int>(0)
@@ -77,6 +77,8 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
         self.reentrancy = reentrancy
         self.faults = faults
         isLocal = kind == .local
+        // The listener of a pattern is old enough for every post: those that stand for it in each channel are compared.
+        nextNumber = Atomic(kind == .pattern ? 0 : 1)
         super.init(lendsObjects: false)
     }
 

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The handle of one listener.
 ///
-/// A listener with an owner lives as long as the owner, whether or not the token is kept. One without an
+/// A listener with an owner lives as long as the owner, whether or not the token is kept or overwritten. One without an
 /// owner is cancelled when the last reference to its token is released.
 ///
 /// It may be used from any thread. Two tokens are equal if they belong to one listener.
@@ -96,6 +96,22 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// The number of messages missed while the listener was paused.
     public final var missedCount: Int { entry.route?.borrow { $0.missedCount } ?? 0 }
+
+    /// Stores the token in a variable, and ends the listener whose token it held.
+    ///
+    /// For a listener that takes the place of an earlier one. To assign the token is not enough where the listener has an
+    /// owner, which keeps it:
+    ///
+    /// ```swift
+    /// track.ticks.listen(self) { me, tick in me.show(tick) }.store(replacing: &ticking)
+    /// ```
+    ///
+    /// The new listener hears messages before the earlier one ends, so none is missed in between.
+    public final func store(replacing token: inout ListenerToken?) {
+        let former = token
+        token = self
+        if former != self { former?.cancel() }
+    }
 
     /// Stores the token in a set whose listeners end together.
     public final func store(in tokens: inout some SetAlgebra<ListenerToken>) { tokens.insert(self) }

@@ -1,18 +1,24 @@
 internal import Synchronization
 
-/// Finds listeners whose owner was deallocated, without a post: one for each group of threads, for all their lists.
+/// Finds listeners whose owner was deallocated, without a post: one for each thread, for all its lists.
 ///
 /// Each registration of a listener with an owner pays for a few looks at others (`ThreadRecord.sweepDebt`): half of
 /// them in its own list, the others in those of all lists in turn, from where the last look ended. So there are about
 /// as many dead entries as living ones at most, whichever lists they are in, and no change pays for more than a few.
 ///
 /// A look holds the owner for a moment, whose deinit may then run on this thread. So a thread looks only into lists
-/// whose first such listener it has registered, or one of its group: what belongs to the main thread is left to it.
+/// whose first such listener it has registered, or a thread that has ended and whose record it has: what belongs to the
+/// main thread is left to it.
 final class Sweeper: Sendable {
-    private static let all = (0..<UInt64.bitWidth).map { _ in Sweeper() }
-
-    /// That of the calling thread.
-    static var current: Sweeper { all[ThreadReference.current.pointee.group.trailingZeroBitCount] }
+    /// That of the calling thread. Kept by its record, and so for ever.
+    static var current: Sweeper {
+        let thread = ThreadReference.current
+        // Put there below.
+        if let known = Unretained<Sweeper>(address: thread.pointee.sweeper) { return known.object }
+        let made = Unretained.retaining(Sweeper())
+        thread.pointee.sweeper = made.address
+        return made.object
+    }
 
     private struct State {
         /// Those with listeners that have an owner, each until it is closed. `ListenerList.sweeperPlace` is its place.

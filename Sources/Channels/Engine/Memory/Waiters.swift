@@ -25,10 +25,6 @@ struct Waiters<Condition> {
         return taken
     }
 
-    mutating func takeFirst(where holds: (Condition) -> Bool) -> Continuation? {
-        waiting.firstIndex { holds($0.condition) }.map { waiting.remove(at: $0).continuation }
-    }
-
     /// Suspends the task.
     /// - Parameter keeps: Adds the continuation to waiters, under their lock; or returns false, so as not to suspend.
     static func suspend(_ keeps: (Continuation) -> Bool) async {
