@@ -39,6 +39,23 @@ struct AccessTests {
         }
     }
 
+    /// As a proxy sends them.
+    @Test func absoluteTargetsAreAnswered() async throws {
+        try await withInspector { served async throws in
+            for own in ["127.0.0.1:\(served.port)", "localhost", "[::1]:\(served.port)"] {
+                #expect(try await served.response("GET http://\(own)/picture.json").status == 200)
+            }
+        }
+    }
+
+    @Test func requestsWithTwoHostsAreBad() async throws {
+        try await withInspector { served async throws in
+            for second in ["127.0.0.1:\(served.port)", "evil.example"] {
+                #expect(try await served.response("GET /picture.json", ["Host": second]).status == 400)
+            }
+        }
+    }
+
     @Test(arguments: ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost", "http://127.0.0.1"])
     func foreignOriginsAreRefused(origin: String) async throws {
         try await withInspector { served async throws in

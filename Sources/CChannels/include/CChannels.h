@@ -48,6 +48,15 @@ void channels_lock_free(struct channels_lock *lock);
 void channels_lock(struct channels_lock *lock);
 void channels_unlock(struct channels_lock *lock);
 
+/// Makes the load of a weak reference that follows cheaper, and has no other effect. On x86-64 the runtime (Swift 6.3)
+/// swaps 16 bytes of a side table, of which it has set 12: the others are what is left in a register. In memory they are
+/// 0. Where they are something else in the register, it begins again: 18 instructions more, one of them locked.
+static inline void channels_will_load_weakly(void) {
+#if defined(__x86_64__)
+    __asm__ __volatile__("xorl %%r8d, %%r8d" ::: "r8", "cc");
+#endif
+}
+
 /// Whether a weak reference to an object can be made. An object of Objective-C that is being deallocated allows none, and the
 /// attempt aborts; to one of Swift it is null.
 #if defined(__APPLE__)

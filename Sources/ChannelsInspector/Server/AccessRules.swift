@@ -37,6 +37,10 @@ struct AccessRules: Sendable {
     ///
     /// - Throws: ``Refusal``.
     func check(_ request: HTTPRequest, path: some StringProtocol, presented: String?) throws(Refusal) {
+        // The first line `Host` is the authority.
+        guard request.headerFields[values: .furtherHost].isEmpty else {
+            throw Refusal(status: .badRequest, reason: "There is more than one line Host.")
+        }
         guard let authority = request.authority, let host = Host.name(inAuthority: authority), isOwn(host) else {
             throw Refusal(
                 status: .misdirectedRequest,
@@ -76,6 +80,7 @@ struct AccessRules: Sendable {
 
 extension HTTPField.Name {
     // Proof of each `!`: the text is a token as RFC 9110 defines it.
+    fileprivate static let furtherHost = Self("Host")!
     fileprivate static let secFetchSite = Self("Sec-Fetch-Site")!
     fileprivate static let secFetchMode = Self("Sec-Fetch-Mode")!
     fileprivate static let secFetchDestination = Self("Sec-Fetch-Dest")!

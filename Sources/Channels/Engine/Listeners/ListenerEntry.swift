@@ -1,3 +1,4 @@
+internal import CChannels
 internal import Synchronization
 
 /// One registration in a list. With an owner, it is also the token, which may outlive its place in the list.
@@ -102,7 +103,10 @@ extension ListenerEntry {
 
     /// Balance with ``Unretained/release()``. One expression: it compiles to one load of the weak reference.
     @inline(__always)
-    func retainOwner() -> Unretained<AnyObject>? { owner.map { Unretained.retaining($0) } }
+    func retainOwner() -> Unretained<AnyObject>? {
+        channels_will_load_weakly()
+        return owner.map { Unretained.retaining($0) }
+    }
 
     /// The level of a listener that was inserted.
     @inline(__always)
