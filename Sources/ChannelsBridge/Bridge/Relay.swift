@@ -1,6 +1,4 @@
-#if SQLite
 public import Channels
-public import ChannelsBridge
 
 /// Forwards durable messages from one transport to another, in order and at least once: from a file to a
 /// broker.
@@ -307,4 +305,3 @@ public struct Relay: Sendable {
         }
     }
 }
-#endif
