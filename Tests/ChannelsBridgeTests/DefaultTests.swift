@@ -65,7 +65,10 @@ struct DefaultTests {
             switchboard: board,
             transport: narrow,
             routes: [.incoming(.ordered, durable: true)],
-            configuration: .quick.with { $0.failureLimit = 1 }
+            // Without a pause, faults would come faster than they are looked at.
+            configuration: .quick.with {
+                ($0.failureLimit, $0.backoff) = (1, Backoff(first: .milliseconds(20), limit: .milliseconds(20)))
+            }
         )
         let running = Task { try await kitchen.run() }
         #expect(await till.board[.ordered].postAndWait(Order(dish: "soup")).isComplete)

@@ -136,7 +136,10 @@ extension FileConnection {
         reading.plain = []
         reading.watched = []
         (releases, firstRelease) = ([], nil)
-        guard let session else { return finish(commits.count > 0 ? commits.trouble?.reason : nil) }
+        guard let session else {
+            let reason = commits.trouble?.reason ?? BridgeError(.notConnected, detail: "\(configuration.path): not open")
+            return finish(commits.count > 0 ? reason : nil)
+        }
         if session.token.isEmpty && commits.count == 0 { return finish(nil) }
         add(
             CommitQueue.Change(kind: .last) { [unowned self] db, session in
