@@ -96,27 +96,44 @@ struct SQLiteFileTests {
         #expect(try await pruned(.init(messageLimit: 2), database) == 2)
     }
 
+    /// Each of them passes what the other one needs nothing of, without writing that.
+    @Test func retentionDoesNotWaitForNamesThatPassMessagesInTwoProcesses() async throws {
+        let transports = [try await file.connected(), try await file.connected()]
+        for (transport, pattern) in zip(transports, ["bank.paid", "bank.owed"] as [ChannelPattern]) {
+            try await transport.subscribe(to: pattern, durableName: "books") { $0.settle?(.acknowledged) }
+        }
+        for number in 0..<10 { try await transports[0].publish(message("\(number)"), durable: true) }
+        let database = try file.foreignDatabase()
+        let ids = try await database.read { try Int64.fetchAll($0, sql: "SELECT id FROM channels_consumers") }
+        // As the two connections do, by turns.
+        for id in ids { try remove(.init(messageLimit: 2), passed: [id: 10]) }
+        #expect(try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages") } == 2)
+        for transport in transports { try await transport.close(timeout: .patience) }
+    }
+
     /// What is left once messages beyond the limits were removed.
     private func pruned(_ retention: SQLiteConfiguration.Retention, _ database: DatabasePool) async throws -> Int {
+        try remove(retention, passed: [:])
+        return try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages")! }
+    }
+
+    private func remove(_ retention: SQLiteConfiguration.Retention, passed: [Int64: Int64]) throws {
         let limits = SQLiteConfiguration(path: file.path, retention: retention)
         let session = try FileSession(limits, FileEnvironment())
         defer { session.end() }
         var now = ContinuousClock.now
         var plan = SQLiteRetention(limits, now)
-        loop: while true {
+        while true {
             now = plan.due
+            let time = Timestamp.now.secondsSince1970
             switch plan.next(now) {
-            case .search(let search):
-                plan.searched(try session.read { try search.step($0, [:], Timestamp.now.secondsSince1970) }, now)
+            case .search(let search): plan.searched(try session.read { try search.step($0, passed, time) }, now)
             case .remove(let removal):
-                let isDone = try session.write(isSynchronized: false) {
-                    try removal.step($0, [:], Timestamp.now.secondsSince1970)
-                }
+                let isDone = try session.write(isSynchronized: false) { try removal.step($0, passed, time) }
                 plan.removed(isDone: isDone, now)
-            case .shortenLog, nil: break loop
+            case .shortenLog, nil: return
             }
         }
-        return try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages")! }
     }
 
     // MARK: Closing
@@ -208,7 +225,10 @@ struct SQLiteFileTests {
     @Test func headersArriveAsTheyWereSet() async throws {
         let transport = try await file.connected()
         let heard = Recorder<TransportHeaders>()
-        try await transport.subscribe(to: "shop.>", durableName: "kitchen") { heard.record($0.message.headers) }
+        try await transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
+            heard.record(message.message.headers)
+            message.settle?(.acknowledged)
+        }
         let headers: TransportHeaders = [
             "x-first": "1", "x-accent": "\u{301}acute: value", "x-variation": "\u{FE0F}", "x-last": "",
         ]

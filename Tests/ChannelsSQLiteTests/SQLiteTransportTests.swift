@@ -251,6 +251,49 @@ struct SQLiteTransportTests {
         try await transport.close(timeout: .patience)
     }
 
+    /// One that is far ahead is not kept waiting by one that has much to read.
+    @Test func nameThatIsUpToDateClaimsBesideOneWithABacklog() async throws {
+        let transport = try await file.connected()
+        let cursors = try await file.foreignDatabase().write { db in
+            for number in 0..<6_000 { _ = try SQLiteSchema.insert(message("\(number)"), durable: true, db) }
+            _ = try SQLiteSchema.insert(message("now", to: "bank.paid"), durable: true, db)
+            let names = ["shop.>", "bank.>"].map { pattern in
+                SQLiteDurableName(
+                    name: ExactText("books"),
+                    subscription: TransportSubscription(
+                        to: try! ChannelPattern(validating: pattern),
+                        durableName: "books"
+                    ),
+                    queue: HandlerQueue { _ in },
+                    limit: 10
+                )
+            }
+            var cursors = try names.map { try $0.join("me", db) }
+            // It has read all that was stored before.
+            cursors[1].passed = 6_000
+            var claiming = SQLiteClaiming(cursors, token: "me")
+            try claiming.claim(db)
+            return claiming.cursors.map { ($0.held, $0.mayHaveMore) }
+        }
+        #expect(cursors[0] == (10, true) && cursors[1] == (1, false))
+        try await transport.close(timeout: .patience)
+    }
+
+    /// Nothing can be claimed until something is settled: it is not tried again and again.
+    @Test func nameWithoutRoomForTheNextMessageWaits() throws {
+        let name = SQLiteDurableName(
+            name: ExactText("kitchen"),
+            subscription: TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledByteLimit: 1_500),
+            queue: HandlerQueue { _ in },
+            limit: 10
+        )
+        var cursor = SQLiteCursor(name: name, id: 1, position: 0)
+        #expect(cursor.claims(bytes: 600) && cursor.claims(bytes: 600) && cursor.hasRoom)
+        #expect(!cursor.claims(bytes: 600) && cursor.mayHaveMore && !cursor.hasRoom)
+        cursor.release(bytes: 600)
+        #expect(cursor.hasRoom && cursor.claims(bytes: 600) && cursor.hasRoom)
+    }
+
     /// Nobody would know whose turn it is.
     @Test func groupWithoutADurableNameIsRefusedWithWhatToWrite() async throws {
         let transport = try await file.connected()

@@ -137,7 +137,8 @@ extension FileConnection {
         reading.watched = []
         (releases, firstRelease) = ([], nil)
         guard let session else {
-            let reason = commits.trouble?.reason ?? BridgeError(.notConnected, detail: "\(configuration.path): not open")
+            let reason =
+                commits.trouble?.reason ?? BridgeError(.notConnected, detail: "\(configuration.path): not open")
             return finish(commits.count > 0 ? reason : nil)
         }
         if session.token.isEmpty && commits.count == 0 { return finish(nil) }

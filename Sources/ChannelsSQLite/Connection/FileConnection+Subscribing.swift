@@ -109,9 +109,12 @@ extension FileConnection {
 
     // MARK: Retention
 
+    /// Whether retention has its turn when it is due.
+    var removesOld: Bool { closed == nil && !configuration.isObserver && canRead }
+
     /// Looks for messages beyond the limits, and removes them, a part in each turn.
     func removeOld(_ session: FileSession, _ now: Instant) throws {
-        guard closed == nil, !configuration.isObserver, canRead, let step = retention.next(now) else { return }
+        guard removesOld, let step = retention.next(now) else { return }
         let passed = Dictionary(reading.cursors.map { ($0.id, $0.passed) }) { max($0, $1) }
         let time = environment.wallClock()
         switch step {

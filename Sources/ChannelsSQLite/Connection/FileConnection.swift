@@ -156,7 +156,7 @@ final class FileConnection {
     /// When something is to be done next.
     private func next(_ now: Instant) -> Instant {
         guard session != nil else { return nextOpening }
-        var next = min(nextCheck, retention.due)
+        var next = removesOld ? min(nextCheck, retention.due) : nextCheck
         if canRead { next = min(next, schedule.next) }
         if let due = commits.due(now) { next = min(next, due) }
         if let firstRelease { next = min(next, firstRelease) }

@@ -137,13 +137,23 @@ struct SQLiteRetention {
             return false
         }
 
+        /// Whether there is nothing to remove, and no position to write that keeps what is beyond the limits.
         fileprivate func isDone(_ db: Database, _ passed: [Int64: Int64], _ time: Double) throws -> Bool {
             let hasPlain = try Bool.fetchOne(
                 db,
                 sql: "SELECT EXISTS (SELECT 1 FROM channels_messages WHERE NOT durable AND time < ?)",
                 arguments: [time - plainAge]
             )
-            return try hasPlain != true && oldest(db, firstNeeded(db, passed), time) == nil
+            guard hasPlain != true else { return false }
+            guard try oldest(db, .max, time) != nil else { return true }
+            // Also where a name of another process keeps it as well: that one may wait for this one.
+            let isAhead = try positions(db).contains { name in passed[name.id].map { $0 > name.position } ?? false }
+            return try !isAhead && oldest(db, firstNeeded(db), time) == nil
+        }
+
+        private func positions(_ db: Database) throws -> [(id: Int64, position: Int64)] {
+            try Row.fetchAll(db.cachedStatement(sql: "SELECT id, position FROM channels_consumers"))
+                .map { (id: $0[0], position: $0[1]) }
         }
 
         private func removePlain(_ db: Database, _ time: Double) throws -> Bool {
@@ -158,7 +168,7 @@ struct SQLiteRetention {
         }
 
         private func removeDurable(_ db: Database, _ time: Double) throws -> Bool {
-            guard let last = try oldest(db, firstNeeded(db, [:]), time) else { return false }
+            guard let last = try oldest(db, firstNeeded(db), time) else { return false }
             try db.cachedStatement(sql: "DELETE FROM channels_messages WHERE durable AND number <= ?")
                 .execute(arguments: [last])
             return true
@@ -181,13 +191,12 @@ struct SQLiteRetention {
         }
 
         /// The first message that a durable name has not settled.
-        private func firstNeeded(_ db: Database, _ passed: [Int64: Int64]) throws -> Int64 {
-            let names = try Row.fetchAll(db.cachedStatement(sql: "SELECT id, position FROM channels_consumers"))
-                .map { row in max(row[1] as Int64, passed[row[0]] ?? 0) + 1 }
+        private func firstNeeded(_ db: Database) throws -> Int64 {
+            let position = try positions(db).map(\.position).min()
             let unsettled = try Int64.fetchOne(
                 db.cachedStatement(sql: "SELECT MIN(number) FROM channels_unsettled")
             )
-            return min(names.min() ?? .max, unsettled ?? .max)
+            return min(position.map { $0 + 1 } ?? .max, unsettled ?? .max)
         }
     }
 }

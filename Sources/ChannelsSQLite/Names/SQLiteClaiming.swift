@@ -75,23 +75,38 @@ struct SQLiteClaiming {
         return hasRoom
     }
 
-    /// Reads each message once, for all names, and moves their positions past the messages that they claim.
+    /// Reads each message once, for all names that have room, and moves their positions past the messages that they claim.
     private mutating func claimNew(_ places: [Int], _ db: Database) throws {
-        var open = places
-        guard let start = open.map({ cursors[$0].passed }).min() else { return }
+        let first = claims.count
+        var (open, left) = (places, Self.mostAtOnce)
+        while left > 0, try readNew(&open, &left, db) {}
+        let hold = try db.cachedStatement(
+            sql: "INSERT INTO channels_unsettled (consumer, number, deliveries, holder) VALUES (?, ?, 1, ?)"
+        )
+        for claim in claims[first...] {
+            try hold.execute(arguments: [cursors[claim.place].id, claim.number, token])
+        }
+        for place in Set(claims[first...].map(\.place)) { try cursors[place].save(db) }
+        if left == 0 { for place in open { cursors[place].mayHaveMore = true } }
+    }
+
+    /// Reads from the first position of a name that has room, until one has no room any more: the others may be far ahead.
+    ///
+    /// - Returns: Whether that was before the end.
+    private mutating func readNew(_ open: inout [Int], _ left: inout Int, _ db: Database) throws -> Bool {
+        guard let start = open.map({ cursors[$0].passed }).min() else { return false }
         let rows = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
                     SELECT number, subject, headers, body, time FROM channels_messages
-                    WHERE number > ? AND durable ORDER BY number LIMIT \(Self.mostAtOnce)
+                    WHERE number > ? AND durable ORDER BY number LIMIT ?
                     """
             ),
-            arguments: [start]
+            arguments: [start, left]
         )
-        let first = claims.count
-        var count = 0
-        while !open.isEmpty, let row = try rows.next() {
-            count += 1
+        let count = open.count
+        while open.count == count, let row = try rows.next() {
+            left -= 1
             let (number, subject) = (row["number"] as Int64, row["subject"] as String)
             open.removeAll { place in
                 guard cursors[place].passed < number else { return false }
@@ -100,24 +115,13 @@ struct SQLiteClaiming {
                 return false
             }
         }
-        let hold = try db.cachedStatement(
-            sql: "INSERT INTO channels_unsettled (consumer, number, deliveries, holder) VALUES (?, ?, 1, ?)"
-        )
-        for claim in claims[first...] {
-            try hold.execute(arguments: [cursors[claim.place].id, claim.number, token])
-        }
-        for place in Set(claims[first...].map(\.place)) { try cursors[place].save(db) }
-        if count == Self.mostAtOnce { for place in open { cursors[place].mayHaveMore = true } }
+        return open.count < count
     }
 
     /// False where there is no room for the message.
     private mutating func add(_ row: Row, _ delivery: Int, to place: Int) -> Bool {
         let message = TransportMessage(row)
-        guard cursors[place].hasRoom(for: message.byteCount) else {
-            cursors[place].mayHaveMore = true
-            return false
-        }
-        cursors[place].hold(bytes: message.byteCount)
+        guard cursors[place].claims(bytes: message.byteCount) else { return false }
         claims.append(
             SQLiteClaim(place: place, number: row["number"], delivery: delivery, message: message, time: row["time"])
         )

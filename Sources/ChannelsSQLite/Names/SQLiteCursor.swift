@@ -51,11 +51,24 @@ struct SQLiteCursor {
         (self.name, self.id, self.position, passed) = (name, id, position, position)
     }
 
-    /// Whether it can claim a message, of whatever size if it holds none.
-    var hasRoom: Bool { hasRoom(for: 1) }
+    /// The bytes of the next message, if there was no room for them.
+    private var nextBytes = 1
 
-    func hasRoom(for bytes: Int) -> Bool {
+    /// Whether it can claim the next message, of whatever size if it holds none.
+    var hasRoom: Bool { hasRoom(for: nextBytes) }
+
+    private func hasRoom(for bytes: Int) -> Bool {
         held < name.limit && (held == 0 || heldBytes <= name.subscription.unsettledByteLimit - bytes)
+    }
+
+    /// Has a message of so many bytes from now on, or waits until there is room for it.
+    mutating func claims(bytes: Int) -> Bool {
+        guard hasRoom(for: bytes) else {
+            (mayHaveMore, nextBytes) = (true, bytes)
+            return false
+        }
+        (held, heldBytes, nextBytes) = (held + 1, heldBytes + bytes, 1)
+        return true
     }
 
     /// Whether it passed messages without claiming one, so that the file does not know.
@@ -63,10 +76,8 @@ struct SQLiteCursor {
 
     /// The name was removed from the file, and entered again. What is held was of the former one.
     mutating func enter(_ new: SQLiteCursor) {
-        (id, position, passed, mayHaveMore) = (new.id, new.position, new.passed, true)
+        (id, position, passed, mayHaveMore, nextBytes) = (new.id, new.position, new.passed, true, 1)
     }
-
-    mutating func hold(bytes: Int) { (held, heldBytes) = (held + 1, heldBytes + bytes) }
 
     mutating func release(bytes: Int) { (held, heldBytes) = (held - 1, heldBytes - bytes) }
 

@@ -101,7 +101,15 @@ final class Process: @unchecked Sendable {  // used by one thread
         // The system tells of what others have written.
         connection.logIsWritten(world.now)
         connection.memberHasClosed()
-        let next = connection.turn(world.now)
+        var next = connection.turn(world.now)
+        // What is due at once is soon done: it waits for the clock, or for others.
+        var repetitions = 0
+        while let due = next, due <= world.now, repetitions < 100 {
+            for request in mailbox.take() { request(connection) }
+            next = connection.turn(world.now)
+            repetitions += 1
+        }
+        if repetitions == 100 { world.fail("\(place) is due at once again and again: \(state)") }
         if connection.commits.count == 0 { unwritten = [] }
         guard next == nil || hasClosed else { return }
         hasClosed = false
