@@ -17,7 +17,7 @@ extension NamedChannel where Message: Encodable {
     /// ```
     ///
     /// Every ``SQLiteTransport`` over the file delivers it as a durable message, to this process as well,
-    /// with a remote origin; a ``Relay`` forwards it to a broker. It reaches this process's listeners only if
+    /// with a remote origin; a `Relay` forwards it to a broker. It reaches this process's listeners only if
     /// its bridge has an `incoming` route for the name. Missing tables are created.
     ///
     /// - Parameters:
