@@ -21,6 +21,7 @@ let frames = Channel<Int>()
 /// The owner of the listeners in comments.
 @MainActor class Page: Sendable {
     var isDone = false
+    var searching: ListenerToken?
     func show(_ sale: Sale) {}
     func show(_ sale: Sale, from sender: (any AnyObject & Sendable)?) {}
     func show(_ checkout: Checkout) {}

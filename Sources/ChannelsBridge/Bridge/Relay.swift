@@ -4,7 +4,7 @@ public import Channels
 /// broker.
 ///
 /// ```swift
-/// let relay = Relay(from: SQLiteTransport(path: "shop.sqlite"), to: broker, matching: "shop.>")  // a NATSTransport
+/// let relay = Relay(from: file, to: broker, matching: "shop.>")  // a SQLiteTransport and a NATSTransport
 /// try await relay.run()
 /// ```
 ///

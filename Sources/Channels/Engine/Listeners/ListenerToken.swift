@@ -103,7 +103,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// owner, which keeps it:
     ///
     /// ```swift
-    /// track.ticks.listen(self) { me, tick in me.show(tick) }.store(replacing: &ticking)
+    /// typed.listen(self) { me, text in await me.search(text) }.store(replacing: &searching)
     /// ```
     ///
     /// The new listener hears messages before the earlier one ends, so none is missed in between.
