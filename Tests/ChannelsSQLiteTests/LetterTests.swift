@@ -74,7 +74,7 @@ struct LetterTests {
             try db.execute(
                 sql: """
                     INSERT INTO channels_consumers (name, pattern, position) VALUES ('dead-letters', 'dead.>', 2);
-                    INSERT INTO channels_members VALUES ('killed');
+                    INSERT INTO channels_members (token) VALUES ('killed');
                     INSERT INTO channels_unsettled (consumer, number, deliveries, holder)
                     SELECT id, 1, 1, 'killed' FROM channels_consumers UNION SELECT id, 2, 1, 'killed' FROM channels_consumers
                     """

@@ -118,22 +118,10 @@ struct SQLiteFileTests {
     }
 
     private func remove(_ retention: SQLiteConfiguration.Retention, passed: [Int64: Int64]) throws {
-        let limits = SQLiteConfiguration(path: file.path, retention: retention)
-        let session = try FileSession(limits, FileEnvironment())
+        let session = try FileSession(SQLiteConfiguration(path: file.path), FileEnvironment())
         defer { session.end() }
-        var now = ContinuousClock.now
-        var plan = SQLiteRetention(limits, now)
-        while true {
-            now = plan.due
-            let time = Timestamp.now.secondsSince1970
-            switch plan.next(now) {
-            case .search(let search): plan.searched(try session.read { try search.step($0, passed, time) }, now)
-            case .remove(let removal):
-                let isDone = try session.write(isSynchronized: false) { try removal.step($0, passed, time) }
-                plan.removed(isDone: isDone, now)
-            case .shortenLog, nil: return
-            }
-        }
+        let removal = SQLiteRemoval(limits: retention, passed: passed, time: Timestamp.now.secondsSince1970)
+        while try !session.write(isSynchronized: false, { try removal.remove($0) }) {}
     }
 
     // MARK: Closing

@@ -192,7 +192,7 @@ struct SQLiteTransportTests {
         try await database.write { db in
             for message in messages { _ = try SQLiteSchema.insert(message, durable: true, db) }
             let held = """
-                INSERT INTO channels_members VALUES ('first'), ('second');
+                INSERT INTO channels_members (token) VALUES ('first'), ('second');
                 INSERT INTO channels_unsettled (consumer, number, deliveries, holder)
                 VALUES (1, 1, 2, 'second'), (1, 2, 2, 'second'), (1, 3, 1, 'first');
                 UPDATE channels_consumers SET position = 3

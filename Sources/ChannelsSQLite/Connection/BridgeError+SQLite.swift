@@ -29,7 +29,8 @@ extension BridgeError {
             case .SQLITE_CANTOPEN:
                 (
                     .notConnected,
-                    "the file cannot be opened: its folder must exist and be writable, and it must not be a folder itself"
+                    "the file cannot be opened: its folder must exist and be writable, it must be no folder itself, and the "
+                        + "process must be allowed to open more files (ulimit -n)"
                 )
             case .SQLITE_NOTADB: (.transportFailure, "this is not an SQLite database: choose another path")
             case .SQLITE_CORRUPT:

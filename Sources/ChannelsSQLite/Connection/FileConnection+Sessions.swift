@@ -73,7 +73,7 @@ extension FileConnection {
         (session, others, replacement) = (nil, [], nil)
         (releases, firstRelease) = ([], nil)
         commits.endSession()
-        retention.begin(now)
+        retention.removed(isDone: true, now)
         nextOpening = now
         open(now)
     }
@@ -81,8 +81,7 @@ extension FileConnection {
     /// Makes the session a member, in a transaction. What members have left that have ended comes before new messages.
     static func join(_ db: Database, _ session: FileSession) throws {
         let token = try session.join()
-        try db.execute(sql: "INSERT OR IGNORE INTO channels_members VALUES (?)", arguments: [token])
-        try db.execute(sql: "INSERT OR IGNORE INTO channels_commits VALUES (?, 0)", arguments: [token])
+        try db.execute(sql: "INSERT OR IGNORE INTO channels_members (token) VALUES (?)", arguments: [token])
         try removeEnded(db, session)
     }
 

@@ -109,30 +109,26 @@ extension FileConnection {
 
     // MARK: Retention
 
-    /// Whether retention has its turn when it is due.
-    var removesOld: Bool { closed == nil && !configuration.isObserver && canRead }
+    /// When retention has its turn, if it has one.
+    var nextRemoval: Instant? { closed == nil && !configuration.isObserver && canRead ? retention.due : nil }
 
-    /// Looks for messages beyond the limits, and removes them, a part in each turn.
-    func removeOld(_ session: FileSession, _ now: Instant) throws {
-        guard removesOld, let step = retention.next(now) else { return }
-        let passed = Dictionary(reading.cursors.map { ($0.id, $0.passed) }) { max($0, $1) }
-        let time = environment.wallClock()
-        switch step {
-        case .search(let search):
-            retention.searched(try session.read { try search.step($0, passed, time) }, now)
-        case .remove(let removal):
-            var isDone = false
-            add(
-                CommitQueue.Change(kind: .upkeep) { db, _ in
-                    isDone = try removal.step(db, passed, time)
-                } end: { [unowned self] error in
-                    retention.removed(isDone: isDone || error != nil, environment.now())
-                }
-            )
-        case .shortenLog:
-            retention.begin(now)
-            session.shortenLog()
-        }
+    /// Removes messages beyond the limits, a portion in each turn; then the write-ahead log is made short.
+    func removeOld(_ now: Instant) {
+        guard nextRemoval != nil, retention.begins(now) else { return }
+        let removal = SQLiteRemoval(
+            limits: configuration.retention,
+            passed: Dictionary(reading.cursors.map { ($0.id, $0.passed) }) { max($0, $1) },
+            time: environment.wallClock()
+        )
+        var isDone = false
+        add(
+            CommitQueue.Change(kind: .upkeep) { db, _ in
+                isDone = try removal.remove(db)
+            } end: { [unowned self] error in
+                retention.removed(isDone: isDone || error != nil, environment.now())
+                if isDone { session?.shortenLog() }
+            }
+        )
     }
 }
 #endif

@@ -61,7 +61,7 @@ final class FileConnection {
         (self.onEvent, self.opened) = (onEvent, opened)
         let now = environment.now()
         commits = CommitQueue(busyTimeout: configuration.busyTimeout)
-        (schedule, retention) = (LookSchedule(now), SQLiteRetention(configuration, now))
+        (schedule, retention) = (LookSchedule(now), SQLiteRetention(now))
         (nextCheck, nextOpening) = (now, now)
     }
 
@@ -83,7 +83,7 @@ final class FileConnection {
 
     private func work(_ session: FileSession, looks: Bool, _ now: Instant) throws {
         addDueReleases(now)
-        try removeOld(session, now)
+        removeOld(now)
         var isNew = false
         if canRead, looks {
             let found = try session.version()
@@ -156,7 +156,7 @@ final class FileConnection {
     /// When something is to be done next.
     private func next(_ now: Instant) -> Instant {
         guard session != nil else { return nextOpening }
-        var next = removesOld ? min(nextCheck, retention.due) : nextCheck
+        var next = min(nextCheck, nextRemoval ?? nextCheck)
         if canRead { next = min(next, schedule.next) }
         if let due = commits.due(now) { next = min(next, due) }
         if let firstRelease { next = min(next, firstRelease) }

@@ -32,7 +32,7 @@ final class FileWatch {
         return takeHints()
     }
 
-    #if canImport(Glibc)
+    #if !canImport(Darwin)
     private let descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
     private var log: Int32 = -1
     private var members: [String: Int32] = [:]
@@ -92,7 +92,7 @@ final class FileWatch {
         }
         return hints
     }
-    #elseif canImport(Darwin)
+    #else
     private let queue = kqueue()
     private var log: Int32 = -1
     private var hints = Hints()
@@ -154,17 +154,6 @@ final class FileWatch {
             hints.isLogWritten = true
         }
     }
-    #else
-    var isWatching: Bool { false }
-
-    func follow(_ new: WatchList) {}
-
-    private func wait(_ time: timespec, _ wakeUp: Int32) {
-        var event = pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0)
-        poll(&event, 1, Int32(clamping: time.tv_sec * 1_000 + time.tv_nsec / 1_000_000))
-    }
-
-    func takeHints() -> Hints { Hints() }
     #endif
 }
 #endif

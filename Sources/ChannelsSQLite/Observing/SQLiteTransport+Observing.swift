@@ -13,23 +13,15 @@ extension SQLiteTransport {
         package let last: Timestamp?
     }
 
-    /// Counts the durable messages.
-    ///
-    /// - Complexity: O(*n*) in the number of messages.
+    /// How many durable messages there are.
     package func totals() async throws -> Totals {
         try await observe { db, _ in
-            let totals = try Row.fetchOne(
+            let (messages, bytes) = try SQLiteSchema.totals(db)
+            let last = try Double.fetchOne(
                 db,
-                sql: """
-                    SELECT COUNT(*), SUM(LENGTH(headers) + LENGTH(body)), MAX(time) FROM channels_messages WHERE durable
-                    """
-            )!  // an aggregate has always a row
-            let last: Double? = totals[2]
-            return Totals(
-                messages: totals[0],
-                bytes: totals[1] ?? 0,
-                last: last.map { Timestamp(secondsSince1970: $0) }
+                sql: "SELECT time FROM channels_messages WHERE durable ORDER BY number DESC LIMIT 1"
             )
+            return Totals(messages: messages, bytes: bytes, last: last.map { Timestamp(secondsSince1970: $0) })
         }
     }
 

@@ -37,13 +37,16 @@ enum SQLiteSchema {
     private static func create(_ db: Database) throws {
         try db.execute(
             sql: """
-                -- How often a transport has changed the file, and a random number of the last time.
+                -- How often a transport has changed the file, and a random number of the last time; how many durable
+                -- messages there are, and their bytes.
                 CREATE TABLE channels_schema (
                     version INTEGER NOT NULL,
                     changes INTEGER NOT NULL,
-                    mark INTEGER NOT NULL
+                    mark INTEGER NOT NULL,
+                    messages INTEGER NOT NULL,
+                    bytes INTEGER NOT NULL
                 );
-                INSERT INTO channels_schema VALUES (\(version), 0, 0);
+                INSERT INTO channels_schema VALUES (\(version), 0, 0, 0, 0);
                 -- The numbers are given in the order of the commits, and never again.
                 CREATE TABLE channels_messages (
                     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -55,6 +58,14 @@ enum SQLiteSchema {
                     time REAL NOT NULL
                 );
                 CREATE UNIQUE INDEX channels_identifiers ON channels_messages (identifier) WHERE identifier IS NOT NULL;
+                CREATE TRIGGER channels_message_stored AFTER INSERT ON channels_messages WHEN NEW.durable BEGIN
+                    UPDATE channels_schema SET messages = messages + 1,
+                        bytes = bytes + LENGTH(NEW.headers) + LENGTH(NEW.body);
+                END;
+                CREATE TRIGGER channels_message_removed AFTER DELETE ON channels_messages WHEN OLD.durable BEGIN
+                    UPDATE channels_schema SET messages = messages - 1,
+                        bytes = bytes - LENGTH(OLD.headers) - LENGTH(OLD.body);
+                END;
                 -- Those that are removed soon.
                 CREATE INDEX channels_plain ON channels_messages (time) WHERE NOT durable;
                 -- What a durable name has taken: everything up to the position. Its number is never given again.
@@ -78,15 +89,13 @@ enum SQLiteSchema {
                     DELETE FROM channels_unsettled WHERE consumer = OLD.id;
                     DELETE FROM channels_subscribers WHERE consumer = OLD.id;
                 END;
-                -- The connections that subscribe. Each has a locked file beside the database as long as it lives.
-                CREATE TABLE channels_members (token TEXT PRIMARY KEY) WITHOUT ROWID;
+                -- The connections that subscribe, and how often each has changed the file. Each has a locked file beside
+                -- the database as long as it lives.
+                CREATE TABLE channels_members (token TEXT PRIMARY KEY, changes INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
                 CREATE TRIGGER channels_member_removed AFTER DELETE ON channels_members BEGIN
                     UPDATE channels_unsettled SET holder = NULL WHERE holder = OLD.token;
                     DELETE FROM channels_subscribers WHERE member = OLD.token;
-                    DELETE FROM channels_commits WHERE member = OLD.token;
                 END;
-                -- How often each of them has changed the file.
-                CREATE TABLE channels_commits (member TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
                 CREATE TABLE channels_subscribers (
                     consumer INTEGER NOT NULL,
                     member TEXT NOT NULL,
@@ -138,6 +147,12 @@ enum SQLiteSchema {
         }
     }
 
+    /// How many durable messages there are, and how many bytes they have.
+    static func totals(_ db: Database) throws -> (messages: Int, bytes: Int) {
+        let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT messages, bytes FROM channels_schema"))
+        return (row?[0] ?? 0, row?[1] ?? 0)
+    }
+
     /// The number of the newest message, even if it was removed.
     static func lastNumber(_ db: Database) throws -> Int64 {
         try Int64.fetchOne(
@@ -157,7 +172,7 @@ struct SQLiteMark {
     private let number: Int64
     private let time: Double
     /// Nil for one that is no member.
-    private let commits: Int64?
+    private let ownChanges: Int64?
 
     /// - Parameter token: Of the session; empty if it is no member.
     init(_ token: String, _ db: Database) throws {
@@ -167,7 +182,7 @@ struct SQLiteMark {
         )
         let row = try Row.fetchOne(newest)
         (number, time) = (row?[0] ?? 0, row?[1] ?? 0)
-        commits = try Self.commits(token, db)
+        ownChanges = try Self.changes(of: token, db)
     }
 
     /// Whether the file has been changed less often, has another message of this number, or does not know the member.
@@ -175,7 +190,7 @@ struct SQLiteMark {
     func isKnown(_ token: String, to db: Database) throws -> Bool {
         let (changes, mark) = try Self.changes(db)
         guard changes >= self.changes, changes > self.changes || mark == self.mark else { return false }
-        guard try commits == nil || Self.commits(token, db) == commits else { return false }
+        guard try ownChanges == nil || Self.changes(of: token, db) == ownChanges else { return false }
         let found = try db.cachedStatement(sql: "SELECT time FROM channels_messages WHERE number = ?")
         if let time = try Double.fetchOne(found, arguments: [number]) { return time == self.time }
         return try SQLiteSchema.lastNumber(db) >= number
@@ -186,19 +201,17 @@ struct SQLiteMark {
         return (row?[0] ?? 0, row?[1] ?? 0)
     }
 
-    private static func commits(_ token: String, _ db: Database) throws -> Int64? {
+    private static func changes(of token: String, _ db: Database) throws -> Int64? {
         guard !token.isEmpty else { return nil }
-        let count = try db.cachedStatement(
-            sql: "SELECT count FROM channels_commits JOIN channels_members ON member = token WHERE token = ?"
-        )
-        return try Int64.fetchOne(count, arguments: [token])
+        let found = try db.cachedStatement(sql: "SELECT changes FROM channels_members WHERE token = ?")
+        return try Int64.fetchOne(found, arguments: [token])
     }
 
     /// Notes that the transaction has changed something.
     static func change(_ token: String, _ db: Database) throws {
         try db.cachedStatement(sql: "UPDATE channels_schema SET changes = changes + 1, mark = random()").execute()
         guard !token.isEmpty else { return }
-        try db.cachedStatement(sql: "UPDATE channels_commits SET count = count + 1 WHERE member = ?")
+        try db.cachedStatement(sql: "UPDATE channels_members SET changes = changes + 1 WHERE token = ?")
             .execute(arguments: [token])
     }
 }
