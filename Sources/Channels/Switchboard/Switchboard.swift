@@ -14,9 +14,10 @@
 /// - A name has one kind (messages, state, requests) and one type. A conflict between typed names traps; a
 ///   conflict with a name given at run time throws ``ChannelError/Code/typeMismatch``. The message names both
 ///   types.
-/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing. If
-///   only patterns match, a post costs about twice as much as with a listener: the first one makes a channel for
-///   the next ones, which is kept while a pattern matches; up to 1,024 are kept.
+/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing.
+///   If only patterns match, a post costs several times as much as with a listener. The first post creates a
+///   channel for those that follow. Up to 1,024 such channels are kept, each for as long as a pattern matches
+///   it.
 /// - Named states and request channels are kept until ``removeChannel(_:)-(String)``.
 /// - Everything else works as for ``Channel``.
 ///
