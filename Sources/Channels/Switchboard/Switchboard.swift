@@ -38,7 +38,7 @@ public final class Switchboard: Sendable {
     /// - Parameters:
     ///   - reentrancy: The default of its channels.
     ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
-    ///   - diagnostics: What to count besides mailboxes, drops and faults.
+    ///   - diagnostics: What to record in addition to mailboxes, drops and faults, which are always counted.
     public init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,
@@ -132,7 +132,8 @@ public final class Switchboard: Sendable {
         try requests(key: NameKey(validating: name), of: request, returning: response)
     }
 
-    /// Frees the name of a channel. A channel still held continues without name and pattern listeners.
+    /// Frees the name of a channel. A channel you still hold keeps working, but without its name or pattern
+    /// listeners.
     /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ name: ChannelName<Message>) -> Bool {
