@@ -37,7 +37,7 @@ public struct Inspector: Service {
     let announce: @Sendable (_ address: String) -> Void
     var limits = ServerLimits()
 
-    /// Creates an inspector, which listens once it runs.
+    /// Creates an inspector. It accepts connections once you call `run()`.
     ///
     /// - Parameters:
     ///   - board: The switchboard to show.

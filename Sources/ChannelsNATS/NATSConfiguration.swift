@@ -56,8 +56,8 @@ public struct NATSConfiguration: Sendable {
         }
     }
 
-    /// The addresses of the servers of one cluster, as `nats://host:port` or `tls://host:port`. Servers
-    /// announced by these are used, too.
+    /// The addresses of the servers of one cluster, as `nats://host:port` or `tls://host:port`. Servers that
+    /// these announce are used as well.
     public var servers: [String]
     /// The name of this connection, for the server's monitoring.
     public var name: String?
@@ -74,8 +74,8 @@ public struct NATSConfiguration: Sendable {
     public var stateBucket = "channels"
     /// How many servers of the cluster store each state: 1, 3 or 5.
     public var stateReplicas = 1
-    /// The prefix of the subjects for replies and deliveries. `_INBOX` by default. Give each user of a server
-    /// its own prefix: a user that may subscribe to `_INBOX.>` receives the replies to all others.
+    /// The prefix of the subjects for replies and deliveries. `_INBOX` by default. Give each NATS user a
+    /// prefix of its own: a user that may subscribe to `_INBOX.>` receives the replies to all others.
     public var inboxPrefix = "_INBOX"
     /// Whether missing streams and the missing bucket are created. False for a tool that only observes.
     package var createsStreams = true

@@ -19,7 +19,7 @@ public import ServiceLifecycle
 /// | Metric | Dimensions | |
 /// |---|---|---|
 /// | `channels_posts`, `channels_unreceived` | `channel` | posts, and posts without a receiver |
-/// | `channels_delivered`, `channels_dropped`, `channels_missed`, `channels_failed` | `channel` | messages, of all its listeners |
+/// | `channels_delivered`, `channels_dropped`, `channels_missed`, `channels_failed` | `channel` | messages, summed over its listeners |
 /// | `channels_waiting`, `channels_listeners` | `channel` | gauges |
 /// | `channels_lane_waiting` | `lane` | gauge |
 /// | `channels_faults` | `code` | faults, counted when they happen; needs `board.add(metrics)` |
@@ -128,8 +128,8 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     ///   - interval: How often ``run()`` reports. It must be positive.
     ///   - stores: Reads what transports have stored: `bridge.storeStatus`, or the method of a transport or
     ///     relay; for several, `{ try await bridge.storeStatus() + relay.storeStatus() }`.
-    ///   - factory: Makes the metrics; by default the process's factory, even if `MetricsSystem.bootstrap` is
-    ///     called later.
+    ///   - factory: Creates the metrics; by default the process-wide factory, even if
+    ///     `MetricsSystem.bootstrap` is called later.
     public init(
         _ switchboard: Switchboard,
         every interval: Duration = .seconds(10),

@@ -40,7 +40,7 @@ public final class Gate: Sendable {
     /// How many tasks are waiting.
     public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Resumes every waiting task; later waits return immediately.
+    /// Resumes every waiting task; later calls to `wait()` return immediately.
     ///
     /// May be called from any thread. Opening the gate again does nothing.
     public func open() {

@@ -67,8 +67,9 @@ extension Recorder {
 
     /// Waits until the recorded elements satisfy a condition, or the task is cancelled.
     ///
-    /// - Parameter isEnough: The condition. Called now with all elements, and then for every further one with
-    ///   all up to it, in order, so a condition that holds only briefly is not missed.
+    /// - Parameter isEnough: The condition. Called now with all elements so far, then again each time an
+    ///   element is added, with all elements up to that one, in order, so a condition that holds only briefly
+    ///   is not missed.
     /// - Returns: The elements that satisfied it; all of them if the task was cancelled.
     @discardableResult
     public func wait(until isEnough: @Sendable ([Element]) -> Bool) async -> [Element] {

@@ -17,8 +17,8 @@ public import Channels
 ///
 /// The body runs in the caller's isolation. When it has returned, its objects should be deallocated, and
 /// their listeners with them. A listener still registered then is reported with its channel and registration
-/// site, which usually means that its owner or token leaked. Until the timeout, this waits for owners held by
-/// running calls.
+/// site, which usually means that its owner or token leaked. Waits, up to the timeout, for owners that are
+/// still held by running calls.
 ///
 /// It does not wait for a call whose listener has already ended. A fault that such a call raises after the
 /// test is written to standard error.

@@ -13,7 +13,7 @@ enum Main {
 struct ChannelsTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
-        abstract: "Shows and sends the messages of channels over NATS or an SQLite file.",
+        abstract: "Watches and posts messages of channels over NATS or an SQLite file.",
         discussion: """
             EXAMPLES
               channels tail 'shop.>' --pretty

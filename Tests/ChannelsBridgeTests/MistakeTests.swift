@@ -50,9 +50,10 @@ struct MistakeTests {
             case .requestTimeoutOfZero: "BridgeConfiguration.requestTimeout is 0.0 seconds; it must be positive: write"
             case .negativeCloseTimeout:
                 "BridgeConfiguration.closeTimeout is -1.0 seconds; it must not be negative: write"
-            case .negativeBackoff: "Backoff(first: -1.0 seconds, factor: 2, limit: 30.0 seconds) is no back-off: write"
-            case .backoffMadeNegative: "limit: -1.0 seconds) is no back-off: write a factor"
-            case .startThatIsNoTime: "ReplayStart.time(secondsSince1970: nan) is no time; write seconds"
+            case .negativeBackoff:
+                "Backoff(first: -1.0 seconds, factor: 2, limit: 30.0 seconds) is not a valid back-off: use"
+            case .backoffMadeNegative: "limit: -1.0 seconds) is not a valid back-off: use a factor"
+            case .startThatIsNoTime: "ReplayStart.time(secondsSince1970: nan) is not a point in time: pass seconds"
             case .groupWithoutName: #"BridgeRoute.inGroup(""): the name is empty; write the role"#
             case .negativeRetries: "retryingUndecodable(atMost: -1): the number must not be negative; write 0"
             case .retriesOfWhatIsNotDurable:

@@ -27,8 +27,8 @@ extension Channel {
     /// - Parameters:
     ///   - onDemand: Called alternately with true (first listener added) and false (last one removed, or the
     ///     channel deallocated or finished). Calls never overlap and hold no lock. They run on the thread
-    ///     that made the change, or on one already calling the closure. A deallocated owner is noticed by the
-    ///     next post, or later, when the thread that registered the first listener registers others.
+    ///     that made the change, or on one already calling the closure. A deallocated owner is noticed at the
+    ///     next post, or when the thread that registered the first listener happens to register others.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
         onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,

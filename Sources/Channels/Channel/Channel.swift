@@ -9,7 +9,7 @@
 ///
 /// ## Behavior
 /// - A post reaches the listeners registered when it begins, by priority, then in the order of registration.
-/// - A listener runs on its own isolation. If it has none, or the poster's, it is called before `post`
+/// - A listener runs in its own isolation domain. If it has none, or the poster's, it is called before `post`
 ///   returns, unless messages are queued for it. Otherwise the lane of its actor or queue calls it: one call
 ///   at a time, in the order of each poster's posts, across channels.
 /// - Owners are held weakly, and strongly during a call. Listeners end with their owner.
@@ -26,7 +26,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable, Listen
     /// - Parameters:
     ///   - reentrancy: What happens to posts that its listeners make during their call.
     ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
-    ///   - diagnostics: What to count besides mailboxes, drops and faults.
+    ///   - diagnostics: What to record in addition to mailboxes, drops and faults, which are always counted.
     public convenience init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,
@@ -49,7 +49,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable, Listen
 
     deinit { list.close() }
 
-    /// Registers a listener that a form of ``Listenable`` has built.
+    /// Registers a listener built by one of the `listen` methods.
     @inlinable
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         list.register(listener.registration)
@@ -61,7 +61,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable, Listen
         list.register(interceptor.registration)
     }
 
-    /// Used by ``ListenerContainer``.
+    /// An implementation detail of ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Message.self)) }
 }
 

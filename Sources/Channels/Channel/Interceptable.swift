@@ -35,13 +35,13 @@ extension Interceptable {
     /// ```
     ///
     /// Interceptors run on the poster's thread, whatever its isolation, by priority, then in the order of
-    /// registration. So the closure has no isolation, and cannot read main-actor state. `post` and
+    /// registration. The closure is therefore nonisolated and cannot use main-actor state. `post` and
     /// `listenerCount` do not count them. If one throws, a fault is raised and the message is unchanged.
     ///
     /// - Parameters:
     ///   - owner: Held weakly. The interceptor ends with it.
     ///   - priority: Higher ones run first.
-    ///   - body: Takes the owner and the post, with the message as left by earlier interceptors.
+    ///   - body: Takes the owner and the post, with the message as earlier interceptors passed it on.
     /// - Returns: The token. It may be ignored, because the owner keeps the interceptor.
     @inlinable @discardableResult
     public func intercept<Owner: AnyObject & Sendable>(

@@ -26,7 +26,7 @@ extension Listenable {
         fatalError()
     }
 
-    /// The label of the queue is `on:`. Stands for the call with an owner and for the one without.
+    /// The label of the queue is `on:`. Covers calls with and without an owner.
     @available(*, unavailable, message: "write 'on:' instead of 'queue:'")
     @discardableResult
     public func listen<each Owner>(
@@ -42,7 +42,7 @@ extension Listenable {
 }
 
 extension LocalListenable {
-    /// A local channel has no asynchronous forms. Stands for the call with an owner and for the one without.
+    /// A local channel has no asynchronous forms. Covers calls with and without an owner.
     @available(
         *,
         unavailable,

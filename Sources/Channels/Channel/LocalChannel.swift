@@ -1,4 +1,4 @@
-/// A channel for one isolation domain, whose messages, owners and closures are not required to be Sendable.
+/// A channel for one isolation domain, whose messages, owners and closures need not be Sendable.
 ///
 /// It has the synchronous forms, order, ownership, reentrancy and faults of ``Channel``, and takes no lock.
 /// It is not Sendable: keep it as a property of a class, an actor or a main-actor object.
@@ -16,8 +16,8 @@
 /// a local constant, not for a stored property.)
 ///
 /// A class on a global actor that keeps a `LocalChannel`, or tokens of one, needs an `isolated deinit`, which
-/// may be empty. Without it, properties are released on the thread of the last release, and neither channels
-/// nor tokens may be used from two threads.
+/// may be empty. Without it, properties are released on whichever thread drops the last reference, and
+/// neither channels nor tokens may be used from two threads.
 public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
     @usableFromInline let list: ListenerList
 
@@ -35,7 +35,7 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
 
     deinit { list.close() }
 
-    /// Used by ``ListenerContainer``.
+    /// An implementation detail of ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Message.self)) }
 
     /// Used by ``LocalListenable``.

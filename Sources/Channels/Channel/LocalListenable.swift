@@ -32,7 +32,7 @@ extension LocalListenable {
         return _register(_LocalListener(Listener(owner, .isolated(nil), options, isBare: true, call)))
     }
 
-    /// Registers a listener that belongs to the actor in which the channel is kept.
+    /// Registers a listener owned by the actor that holds the channel.
     ///
     /// It is called before `post` returns. An error raises ``Fault/Code/listenerThrew``.
     @discardableResult @inlinable

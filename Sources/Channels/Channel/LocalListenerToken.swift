@@ -12,7 +12,7 @@ public final class LocalListenerToken {
     /// Ends the listener: no call begins after this returns.
     public func cancel() { entry.cancel() }
 
-    /// Withholds messages from the listener until ``resume()``. It keeps its place.
+    /// Withholds messages from the listener until ``resume()``. The listener keeps its place in the order.
     public func pause() { entry.pause() }
 
     /// Delivers the messages posted from now on. Does nothing if the listener is not paused.

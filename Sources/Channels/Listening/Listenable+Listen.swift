@@ -6,10 +6,11 @@ extension Listenable {
 
     /// Registers a listener that belongs to an object.
     ///
-    /// The closure is isolated like the code around it. If it has no isolation, or the poster's, it is called
-    /// before `post` returns, unless messages are already queued for it. Otherwise it is called from its
-    /// mailbox, one call at a time, FIFO per poster. No lock is held during a call. A paused listener misses
-    /// messages. An error that it throws raises ``Fault/Code/listenerThrew`` and does not affect other listeners.
+    /// The closure inherits the isolation of the code around it. If it has no isolation, or the poster's, it
+    /// is called before `post` returns, unless messages are already queued for it. Otherwise it is called
+    /// from its mailbox, one call at a time, FIFO per poster. No lock is held during a call. A paused
+    /// listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is raised, and
+    /// the other listeners are called.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
@@ -37,11 +38,11 @@ extension Listenable {
 
     /// Registers an asynchronous listener that belongs to an object.
     ///
-    /// The closure is isolated like the code around it. The listener has a mailbox of its own: calls are awaited
-    /// one at a time, FIFO per poster, unless `overlapping` says otherwise. The order among several asynchronous
-    /// listeners is not defined. Cancelling the listener does not cancel a running call, except with
-    /// ``OverlappingPolicy/replace``. A paused listener misses messages. An error that it throws raises
-    /// ``Fault/Code/listenerThrew``.
+    /// The closure inherits the isolation of the code around it. The listener has a mailbox of its own: calls
+    /// are awaited one at a time, FIFO per poster, unless `overlapping` says otherwise. The order among
+    /// several asynchronous listeners is not defined. Cancelling the listener does not cancel a running call,
+    /// except with ``OverlappingPolicy/replace``. A paused listener misses messages. If the closure throws,
+    /// the fault ``Fault/Code/listenerThrew`` is raised.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
@@ -75,12 +76,13 @@ extension Listenable {
 
     /// Registers a listener that belongs to an object and is called on a dispatch queue.
     ///
-    /// There is one call at a time, FIFO per poster, on a concurrent queue too. The closure has no isolation. A
-    /// paused listener misses messages. An error that it throws raises ``Fault/Code/listenerThrew``.
+    /// Calls never overlap and are FIFO per poster, even on a concurrent queue. The closure has no isolation.
+    /// A paused listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is
+    /// raised.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
-    ///   - queue: The queue. Listeners of one queue take their turns in the order posted.
+    ///   - queue: The queue. Listeners on one queue are called in the order in which messages were posted.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
     /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
     ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
@@ -104,8 +106,8 @@ extension Listenable {
     /// Registers a listener that belongs to an actor and runs on it.
     ///
     /// It is called before `post` returns if the poster is on the actor and no messages are queued for the
-    /// listener; otherwise from its mailbox, one call at a time, FIFO per poster. A paused listener misses messages.
-    /// An error that it throws raises ``Fault/Code/listenerThrew``.
+    /// listener; otherwise from its mailbox, one call at a time, FIFO per poster. A paused listener misses
+    /// messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is raised.
     ///
     /// - Parameters:
     ///   - owner: The actor: held weakly, and strongly during each call. The listener ends with it.
@@ -131,8 +133,8 @@ extension Listenable {
     /// Registers an asynchronous listener that belongs to an actor and runs on it.
     ///
     /// Calls are awaited one at a time, FIFO per poster, unless `overlapping` says otherwise; while one is
-    /// suspended, the actor does other work. A paused listener misses messages. An error that it throws raises
-    /// ``Fault/Code/listenerThrew``.
+    /// suspended, the actor does other work. A paused listener misses messages. If the closure throws, the
+    /// fault ``Fault/Code/listenerThrew`` is raised.
     ///
     /// - Parameters:
     ///   - owner: The actor: held weakly, and strongly during each call. The listener ends with it.
@@ -163,9 +165,9 @@ extension Listenable {
 
     /// Registers a listener that lives as long as the token returned.
     ///
-    /// The closure is isolated like the code around it. If it has no isolation, or the poster's, it is called
-    /// before `post` returns, unless messages are already queued for it. Otherwise it is called from its mailbox,
-    /// one call at a time, FIFO per poster. A paused listener misses messages.
+    /// The closure inherits the isolation of the code around it. If it has no isolation, or the poster's, it
+    /// is called before `post` returns, unless messages are already queued for it. Otherwise it is called
+    /// from its mailbox, one call at a time, FIFO per poster. A paused listener misses messages.
     ///
     /// - Parameters:
     ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
@@ -190,9 +192,10 @@ extension Listenable {
 
     /// Registers a listener that lives as long as the token returned and may throw.
     ///
-    /// The closure is isolated like the code around it. If it has no isolation, or the poster's, it is called
-    /// before `post` returns, unless messages are already queued for it; otherwise from its mailbox, FIFO per poster.
-    /// An error raises ``Fault/Code/listenerThrew`` and does not affect other listeners.
+    /// The closure inherits the isolation of the code around it. If it has no isolation, or the poster's, it
+    /// is called before `post` returns, unless messages are already queued for it; otherwise from its
+    /// mailbox, FIFO per poster. An error raises ``Fault/Code/listenerThrew`` and does not affect other
+    /// listeners.
     ///
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     @inlinable
@@ -218,8 +221,8 @@ extension Listenable {
 
     /// Registers an asynchronous listener that lives as long as the token returned.
     ///
-    /// The closure is isolated like the code around it. Calls are awaited one at a time, FIFO per poster, unless
-    /// `overlapping` says otherwise. An error raises ``Fault/Code/listenerThrew``.
+    /// The closure inherits the isolation of the code around it. Calls are awaited one at a time, FIFO per
+    /// poster, unless `overlapping` says otherwise. An error raises ``Fault/Code/listenerThrew``.
     ///
     /// - Parameter overlapping: What happens to a message that arrives during a call.
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
@@ -243,10 +246,11 @@ extension Listenable {
 
     /// Registers a listener that lives as long as the token returned and is called on a dispatch queue.
     ///
-    /// There is one call at a time, FIFO per poster, on a concurrent queue too. An error raises
+    /// Calls never overlap and are FIFO per poster, even on a concurrent queue. An error raises
     /// ``Fault/Code/listenerThrew``.
     ///
-    /// - Parameter queue: The queue. Listeners of one queue take their turns in the order posted.
+    /// - Parameter queue: The queue. Listeners on one queue are called in the order in which messages were
+    ///   posted.
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     @inlinable
     public func listen(

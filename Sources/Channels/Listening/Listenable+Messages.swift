@@ -10,7 +10,7 @@ extension Listenable {
     ///   - buffering: How many messages may be queued, and which one is dropped beyond that. By default, a
     ///     channel keeps all messages; a state keeps the newest value, so the last one read is the one
     ///     stored.
-    ///   - priority: The place of the sequence among the listeners.
+    ///   - priority: Where the sequence stands among the listeners.
     public func messages(
         buffering: BufferingPolicy? = nil,
         priority: Priority = .normal,
@@ -53,7 +53,7 @@ extension Listenable {
     /// Listens from this call on, tests every message in order, and does not keep the channel alive.
     ///
     /// - Parameters:
-    ///   - timeout: How long to wait. It does not advance while the machine sleeps.
+    ///   - timeout: How long to wait. Time does not count while the machine sleeps.
     ///   - predicate: Called on the caller's isolation. It may use the channel.
     /// - Returns: The message; nil if the channel is deallocated or finished.
     /// - Throws: ``ChannelError/Code/timedOut`` when the time is up, or at once if it is zero or negative;

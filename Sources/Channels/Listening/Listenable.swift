@@ -7,7 +7,7 @@ public protocol Listenable<Message>: Sendable {
 
     /// Registers a listener that `listen`, `messages` or `next` has built.
     /// - Parameters:
-    ///   - listener: The listener. It can only be forwarded, unchanged or adapted.
+    ///   - listener: The listener. All you can do with it is forward it, as it is or adapted.
     ///   - isolation: The caller's isolation. A state may call a listener of the same isolation directly.
     func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken
 }

@@ -60,8 +60,9 @@ extension Listener: @unchecked Sendable where Message: Sendable {}
 
 extension Listener {
     /// Adapts the listener to messages of another type.
-    /// - Parameter transform: Converts a source message. Runs where the listener runs, or where a sequence is
-    ///   read; on the poster's thread if the listener filters or uses `overlapping:`. Must not block.
+    /// - Parameter transform: Converts a source message. Runs in the listener's isolation domain (for a
+    ///   sequence, its reader's), or on the poster's thread if the listener filters or uses `overlapping:`.
+    ///   Must not block.
     @inlinable
     public consuming func map<Source>(
         _ transform: @escaping @Sendable (Source) -> Message

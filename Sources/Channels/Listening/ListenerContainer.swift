@@ -1,7 +1,7 @@
 /// A channel of any kind, named or not: of messages, local messages, a state, a protocol or requests.
 ///
-/// Observers and responders are listeners here. Their owner is the object given to `listen`, `intercept` or
-/// `respond`, or the observer itself.
+/// Here, "listener" includes observers and responders. Their owner is the object given to `listen`,
+/// `intercept` or `respond`, or the observer itself.
 public protocol ListenerContainer {
     // Underscored: the members below use it, nobody else can.
     var _listeners: _ListenerTable { get }
@@ -60,7 +60,7 @@ extension ListenerContainer where Self: Sendable {
     }
 }
 
-/// What the members of ``ListenerContainer`` use. Public because it appears in a requirement.
+/// Backs the members of ``ListenerContainer``. Public because it appears in a requirement.
 public struct _ListenerTable {
     /// Nil: there is no channel of the name.
     let list: ListenerList?

@@ -13,7 +13,7 @@ internal import Synchronization
 /// - Observers are held weakly and called by priority, then in the order added, on the notifier's thread,
 ///   before `notify` returns.
 /// - The compiler checks conformance. Optional methods are defaults in an extension of the protocol.
-/// - An observer is added once, however often and from any thread.
+/// - An observer is added only once, no matter how often, or from which threads, you add it.
 /// - `notify` runs its body in the caller's isolation: the main actor, for a main-actor protocol.
 /// - A notification made by an observer runs at once, at most 64 deep per channel on a thread. A deeper one
 ///   is not delivered and raises ``Fault/Code/recursionLimit``.
@@ -90,7 +90,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
         return !entry.hasEnded && entry.owner === object
     }
 
-    /// Used by ``ListenerContainer``.
+    /// An implementation detail of ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Observer.self)) }
 
     /// Calls a method on every observer added when the call begins.
@@ -100,7 +100,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     ///
     /// - Parameters:
     ///   - echo: Whether the sender is notified too, if it is an observer.
-    ///   - isolation: The caller's isolation, on which observers post, known at compile time. Omit it.
+    ///   - isolation: The caller's isolation. Leave it out.
     ///   - body: Calls the method. It does not escape and runs in the caller's isolation.
     /// - Returns: How many observers were called.
     /// - Complexity: O(*n*) in the number of observers. Does not allocate.

@@ -9,7 +9,8 @@ internal import Synchronization
 /// ```
 ///
 /// ## Behavior
-/// - `ask` calls the responder of the highest priority, the first among equals, and throws what it throws.
+/// - `ask` calls the responder with the highest priority, the first registered if several share it, and
+///   throws what it throws.
 /// - Each call is a task of its own, which inherits the asker's priority and task-local values. Calls may
 ///   overlap, and a responder may ask in turn.
 /// - Owners are held weakly, and strongly during a call.
@@ -40,14 +41,14 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
 
     deinit { list.close() }
 
-    /// Used by ``ListenerContainer``.
+    /// An implementation detail of ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .requests(Request.self, Response.self)) }
 
     /// Registers a responder that belongs to an object.
     ///
-    /// The closure is isolated like the code around it. Each request is a task of its own, so calls may
-    /// overlap. An error is thrown to the asker and raises no fault. A paused responder is passed over; one
-    /// that ends finishes the calls under way.
+    /// The closure inherits the isolation of the code around it. Each request is a task of its own, so calls
+    /// may overlap. An error is thrown to the asker and raises no fault. A paused responder is passed over;
+    /// one that ends finishes the calls under way.
     @discardableResult
     public func respond<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -83,8 +84,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
 
     /// Registers a responder that lives as long as the token returned.
     ///
-    /// The closure is isolated like the code around it. Calls may overlap. An error is thrown to the asker
-    /// and raises no fault.
+    /// The closure inherits the isolation of the code around it. Calls may overlap. An error is thrown to the
+    /// asker and raises no fault.
     public func respond(
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
@@ -125,7 +126,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
 
     /// Asks every responder concurrently, and waits for all answers.
     ///
-    /// If the task is cancelled, each missing answer is a `CancellationError`, at once.
+    /// If the task is cancelled, every answer still missing becomes a `CancellationError` immediately.
     ///
     /// - Returns: The answers in the order of priority; empty if there are no responders. If 1,024 calls wait
     ///   for each other, one failure: ``ChannelError/Code/recursionLimit``.

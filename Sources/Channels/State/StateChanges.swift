@@ -8,7 +8,7 @@ struct StateChanges<State: Sendable>: Listenable {
 }
 
 extension StateChannel {
-    /// The values from the next one on: a listener does not receive the current one first.
+    /// Every value set from now on, without the current one first.
     ///
     /// A listener that is paused and resumed receives the current value on resuming. Order, isolation,
     /// buffering and counts come from the state.

@@ -9,7 +9,7 @@
 ///
 /// ## Behavior
 /// - A new listener receives the current value once, then every later value exactly once, in the order set,
-///   whatever races with the registration. The last value it receives is the one stored.
+///   even if values are set during the registration. The last value it receives is the one stored.
 /// - "Exactly once" has two exceptions: values set while a listener is paused, after which it receives the
 ///   current one first, and values dropped from a full buffer, which are counted.
 /// - One thread delivers at a time. Values set on other threads meanwhile are queued and delivered by that
@@ -20,8 +20,8 @@
 ///   still pending, ``Fault/Code/stateBacklog`` is raised. Inside a listener they never wait: pending values
 ///   are unbounded there, and the fault is raised at 2,048, 4,096, 8,192 … values.
 /// - A change made by a listener is refused if 1,024 changes, of this state and others, have led to it, or if
-///   little of the stack is left. The value stays as it was, and a fault is raised. A listener that such a
-///   chain registers begins with the next value; one that it resumes stays paused.
+///   little of the stack is left. The value stays as it was, and a fault is raised. A listener registered by
+///   such a chain starts with the next value; one resumed by it stays paused.
 /// - The body of ``update(fileID:line:isolation:_:)`` is the only user code that runs under a lock of this
 ///   library, the state's own. Using the state in it traps. Values replaced by
 ///   ``set(_:fileID:line:isolation:)`` are released without the lock.
@@ -153,7 +153,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         return try outcome.get()
     }
 
-    /// Used by ``ListenerContainer``.
+    /// An implementation detail of ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .state(State.self)) }
 
     /// Ends every listener for good: queued values are delivered, sequences end, and listeners registered

@@ -10,7 +10,7 @@ extension AsyncSequence where Element: Sendable {
     /// fast. Cancelling the task stops it: no further element is requested, even if the sequence ignores
     /// cancellation. The channel is kept alive meanwhile.
     ///
-    /// - Throws: The error of the sequence. Elements posted before it stay posted.
+    /// - Throws: The error of the sequence. Elements posted before the error remain posted.
     public func post(
         to channel: Channel<Element>,
         fileID: StaticString = #fileID,

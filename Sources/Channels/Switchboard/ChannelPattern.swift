@@ -48,7 +48,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         return next == name.count
     }
 
-    /// Returns whether both consist of equal Unicode scalars.
+    /// Returns whether the two patterns have the same Unicode scalars.
     public static func == (left: ChannelPattern, right: ChannelPattern) -> Bool {
         left.text.hasBytes(of: right.text)
     }

@@ -41,13 +41,13 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
         return channel._intercept(interceptor)
     }
 
-    /// Used by ``ListenerContainer``.
+    /// An implementation detail of ``ListenerContainer``.
     public var _listeners: _ListenerTable {
         _ListenerTable(switchboard.list(key), .messages(Message.self), name: key.name)
     }
 
     /// Finishes the channel, if there is one: queued messages are delivered, listeners and sequences end, and
-    /// posts deferred by ``Reentrancy/queued`` are discarded. A later post or listener makes another.
+    /// posts deferred by ``Reentrancy/queued`` are discarded. A later post or listener creates a new one.
     public func finish() {
         guard let list = switchboard.list(key), list.kind == .messages else { return }
         list.close()

@@ -1,5 +1,5 @@
 extension Switchboard {
-    /// Returns the channel of a protocol, by the identity of its type.
+    /// Returns the channel for a protocol type. Two protocols with the same name have separate channels.
     public func protocolChannel<Observer: Sendable>(_ observer: Observer.Type) -> ProtocolChannel<Observer> {
         let channel = protocols.channel(Observer.self) { ProtocolChannel(faults: faults, diagnostics: .off) }
         // Also for an existing one: a change of diagnostics while it is entered may not have found it.

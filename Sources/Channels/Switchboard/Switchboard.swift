@@ -14,9 +14,10 @@
 /// - A name has one kind (messages, state, requests) and one type. A conflict between typed names traps; a
 ///   conflict with a name given at run time throws ``ChannelError/Code/typeMismatch``. The message names both
 ///   types.
-/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing. If
-///   only patterns match, a post costs about twice as much as with a listener: the first one makes a channel for
-///   the next ones, which is kept while a pattern matches; up to 1,024 are kept.
+/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing.
+///   If only patterns match, a post costs several times as much as with a listener. The first post creates a
+///   channel for those that follow. Up to 1,024 such channels are kept, each for as long as a pattern matches
+///   it.
 /// - Named states and request channels are kept until ``removeChannel(_:)-(String)``.
 /// - Everything else works as for ``Channel``.
 ///
@@ -37,7 +38,7 @@ public final class Switchboard: Sendable {
     /// - Parameters:
     ///   - reentrancy: The default of its channels.
     ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
-    ///   - diagnostics: What to count besides mailboxes, drops and faults.
+    ///   - diagnostics: What to record in addition to mailboxes, drops and faults, which are always counted.
     public init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,
@@ -131,7 +132,8 @@ public final class Switchboard: Sendable {
         try requests(key: NameKey(validating: name), of: request, returning: response)
     }
 
-    /// Frees the name of a channel. A channel still held continues without name and pattern listeners.
+    /// Frees the name of a channel. A channel you still hold keeps working, but without its name or pattern
+    /// listeners.
     /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ name: ChannelName<Message>) -> Bool {

@@ -16,8 +16,8 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         /// Too many requests are nested: a responder asked another, which asked another, and so on. End the
         /// cycle of responders.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// The request was not answered in time. The responder may still be at work: retry only what may be
-        /// done twice, or raise the timeout.
+        /// The request was not answered in time. The responder may still be at work: only retry requests that
+        /// may be done twice, or raise the timeout.
         public static let timedOut = Code(storage: .timedOut)
 
         /// The name of the code: `typeMismatch`.

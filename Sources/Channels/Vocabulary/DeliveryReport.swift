@@ -11,7 +11,7 @@ public struct DeliveryReport: Sendable {
     package internal(set) var buffered = 0
     /// The listeners that threw.
     public internal(set) var failures: [DeliveryFailure] = []
-    /// How many listeners dropped the message, by a full buffer or their ``OverlappingPolicy``.
+    /// How many listeners dropped the message, because of a full buffer or their ``OverlappingPolicy``.
     public internal(set) var dropped = 0
     /// How many listeners were cancelled, or lost their owner, while the message was queued.
     public internal(set) var discarded = 0

@@ -22,11 +22,11 @@ public struct Fault: Sendable, CustomStringConvertible {
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full. Raise the
         /// limit, or drop older messages with ``BufferingPolicy/newest(_:)``.
         public static let bufferOverflow = Code(storage: .bufferOverflow)
-        /// A listener, interceptor or async listener threw. Handle the error in it: the message is not
-        /// delivered to it again.
+        /// A listener, interceptor or async listener threw. Handle the error inside the listener: the message
+        /// is not delivered to it again.
         public static let listenerThrew = Code(storage: .listenerThrew)
-        /// A channel was requested with a ``Reentrancy`` other than its own, which it keeps. Write the same
-        /// one everywhere.
+        /// A channel was requested with a ``Reentrancy`` other than its own, which it keeps. Use the same one
+        /// everywhere.
         public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
         /// A bridge could not carry a message, or its broker failed; ``Fault/underlyingError`` says why. Do
         /// what its code says.
@@ -49,7 +49,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     // The text is made only when it is read, as for `wording`.
     private let owner: (any Any.Type)?
     private var ownerName: String?
-    /// How often this has happened at this place, this time included.
+    /// How often this has happened here, including this time.
     public let count: Int
     /// The error, for ``Code/listenerThrew`` and ``Code/bridgeFailed``.
     public let underlyingError: (any Error)?

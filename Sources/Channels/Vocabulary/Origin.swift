@@ -2,7 +2,7 @@
 public enum Origin: Hashable, Sendable {
     /// In this process.
     case local
-    /// In another process; the text names it.
+    /// In another process, whose name is given.
     case remote(String)
 
     var process: String? { if case .remote(let process) = self { process } else { nil } }

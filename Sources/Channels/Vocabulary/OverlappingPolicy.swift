@@ -22,8 +22,8 @@ public struct OverlappingPolicy: Equatable, Sendable {
     /// value might not be the one stored.
     public static let ignore = OverlappingPolicy(kind: .ignore, calls: 1)
 
-    /// Handles up to `count` messages at a time and queues the rest. Calls start in the order posted; on an
-    /// actor they also begin in that order, without isolation they may overtake each other.
+    /// Handles up to `count` messages at a time and queues the rest. Calls are started in the order posted.
+    /// On an actor their bodies also begin in that order; nonisolated calls may overtake each other.
     /// - Precondition: `count` is positive.
     public static func concurrent(_ count: Int) -> OverlappingPolicy {
         require(count > 0, "OverlappingPolicy.concurrent(\(count)): the count must be positive; write 1 or more")

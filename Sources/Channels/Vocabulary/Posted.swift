@@ -6,7 +6,7 @@ public struct Posted<Message: Sendable>: Sendable {
     /// The message.
     public let message: Message
     /// The object passed as `from:`. To make it the owner of a listener, cast it to a class or a protocol
-    /// first: Swift 6.3 rejects an owner of this type.
+    /// first: Swift 6.3 does not accept this existential as an owner.
     public let sender: (any AnyObject & Sendable)?
     @usableFromInline let place: PostPlace?
     /// The name of the channel; nil if it has none. For the `posts` of a pattern, the text of the pattern.

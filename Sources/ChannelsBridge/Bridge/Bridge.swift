@@ -23,7 +23,7 @@ internal import Synchronization
 /// - On each route, messages of one poster arrive in order. Order between routes is not guaranteed.
 /// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable
 ///   messages are delivered at least once: a message whose listener threw is delivered again, and duplicates
-///   are filtered by their identifier, among as many messages as a route may hold.
+///   are filtered by their identifier, among as many recent messages as a route may hold.
 /// - Every loss is counted and reported: a message that could not be sent, decoded or buffered is counted in
 ///   ``statistics`` and raises a `Fault` of the switchboard; an incoming message that cannot be delivered is
 ///   also a ``DeadLetter``.

@@ -23,16 +23,16 @@ public struct BridgeConfiguration: Sendable {
     /// How many messages all routes of the bridge may hold together: half for messages to be sent or
     /// acknowledged, half for messages queued for listeners, including lanes and mailboxes.
     ///
-    /// One route may hold a quarter of its half; three or more durable incoming routes have equal shares, and
-    /// all others together one more. A message that does not fit is dropped, counted and reported as a fault;
-    /// durable routes fetch no more than their share. 131,072 by default.
+    /// One route may hold a quarter of its half; with three or more durable incoming routes, each gets an
+    /// equal share, and all remaining routes together get one more. A message that does not fit is dropped,
+    /// counted and reported as a fault; durable routes fetch no more than their share. 131,072 by default.
     public var messageLimit: Int
     /// The total size of encoded messages, headers and duplicate-detection state that the bridge may hold.
     ///
     /// Half is for each direction; one route may use a quarter of its half. Unencoded messages and listeners'
-    /// own memory do not count. 256 MiB by default. Below 32 MiB, or 8 MiB × (durable incoming
-    /// routes + 1), a durable route remembers fewer than 16,384 received messages: if more than it remembers fail
-    /// in turn, their failures are not counted up to ``failureLimit``.
+    /// own memory do not count. 256 MiB by default. Below 32 MiB, or 8 MiB × (durable incoming routes + 1), a
+    /// durable route remembers fewer than 16,384 received messages: if more messages than it remembers fail
+    /// in rotation, their failures are not counted up to ``failureLimit``.
     public var byteLimit: Int
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024
     /// by default.
@@ -47,7 +47,7 @@ public struct BridgeConfiguration: Sendable {
     /// by default, which takes an hour with the default ``backoff``.
     public var failureLimit: Int
     /// How often the broker may deliver a durable message before it becomes a dead letter without reaching
-    /// listeners: for a message that crashes its process each time.
+    /// listeners: for messages that crash the process every time.
     ///
     /// Shutdowns and crashes count, also for messages that were only queued in that process: choose a large
     /// number, such as 100. Nil by default: no limit.

@@ -22,10 +22,10 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let alreadyRunning = Code(storage: .alreadyRunning)
         /// The broker rejected the credentials. Correct them, and run the bridge again.
         public static let authenticationFailed = Code(storage: .authenticationFailed)
-        /// The broker's certificate is not trusted, or the broker does not trust the client's. Correct the
-        /// settings of TLS, and run the bridge again.
+        /// The broker's certificate is not trusted, or the broker does not trust the client's. Fix the TLS
+        /// settings, and run the bridge again.
         public static let certificateRejected = Code(storage: .certificateRejected)
-        /// The broker does not permit this subject. Have it permitted at the broker.
+        /// The broker does not permit this subject. Grant the permission on the broker.
         public static let permissionDenied = Code(storage: .permissionDenied)
         /// A buffer is full; the message was not accepted. Post more slowly, or raise the limit named.
         public static let bufferFull = Code(storage: .bufferFull)
@@ -45,8 +45,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let lastValuesLost = Code(storage: .lastValuesLost)
         /// The broker has lost durable messages that were not settled. Send them again from their source.
         public static let messagesLost = Code(storage: .messagesLost)
-        /// No reply arrived in time. `RequestChannel.ask` throws a `ChannelError` instead. Retry only what
-        /// may be done twice.
+        /// No reply arrived in time. `RequestChannel.ask` throws a `ChannelError` instead. Only retry
+        /// requests that are safe to repeat.
         public static let timedOut = Code(storage: .timedOut)
         /// No responder answers a request. Start a process that answers, or try again later.
         public static let noResponder = Code(storage: .noResponder)
@@ -67,7 +67,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// A message could not be decoded as the type of its channel. Deploy the reader's new version first,
         /// and put the dead letter back.
         public static let undecodable = Code(storage: .undecodable)
-        /// A message declares another type than its channel has. Give both sides one `type:`.
+        /// A message declares a type different from its channel's. Give both sides one `type:`.
         public static let unknownType = Code(storage: .unknownType)
         /// The listeners of a durable message failed as often as the configuration allows, or the broker
         /// delivered it more often than ``BridgeConfiguration/deliveryLimit``.
@@ -82,8 +82,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let notStored = Code(storage: .notStored)
         /// Closing took longer than its timeout. Queued messages may be lost. Raise the timeout.
         public static let closingTimedOut = Code(storage: .closingTimedOut)
-        /// The broker stores messages with other settings than the code declares, and keeps its own. Change
-        /// one of them: ``BridgeError/detail`` names both.
+        /// The broker's settings differ from those declared in code; the broker keeps its own. Change one of
+        /// them: ``BridgeError/detail`` names both.
         public static let settingsDiffer = Code(storage: .settingsDiffer)
         /// The broker or its client library failed in another way; ``BridgeError/underlyingError`` and
         /// ``BridgeError/detail`` say how: correct what they name.

@@ -33,8 +33,8 @@ public struct DeadLetterBox: Sendable {
     /// it again.
     ///
     /// Only the letters are put back that there are when it begins, so that it ends also if they come back at
-    /// once. A letter is put back once: the box is itself a durable name, `dead-letters`. Letters stored without a
-    /// limit stay stored. Do not put letters back concurrently.
+    /// once. A letter is put back once: the box is itself a durable name, `dead-letters`. Letters in a stream
+    /// without limits remain stored. Do not put letters back concurrently.
     ///
     /// The name comes from the letter's own subject, whatever its headers say, so a client that may publish
     /// letters of a name cannot have a message published on another name. Nothing is published on names that

@@ -3,9 +3,8 @@ internal import Channels
 /// The message with which a durable name starts when it subscribes for the first time: ``beginning``, unless
 /// the route or the subscription says otherwise.
 ///
-/// A name that the broker knows continues where it was, whatever the start is. To receive messages once more,
-/// give the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from:
-/// .beginning)`.
+/// A name that the broker knows continues where it was, whatever the start is. To receive messages again, use
+/// a new name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .beginning)`.
 public struct ReplayStart: Hashable, Sendable {
     package enum Position: Hashable, Sendable {
         case beginning, new
@@ -24,7 +23,7 @@ public struct ReplayStart: Hashable, Sendable {
     public static func time(secondsSince1970: Double) -> ReplayStart {
         require(
             !secondsSince1970.isNaN,
-            "ReplayStart.time(secondsSince1970: \(secondsSince1970)) is no time; write seconds, or .beginning or .new"
+            "ReplayStart.time(secondsSince1970: \(secondsSince1970))  is not a point in time: pass seconds since 1970, or use .beginning or .new"
         )
         return ReplayStart(
             position: .time(secondsSince1970: Timestamp(secondsSince1970: secondsSince1970).secondsSince1970)

@@ -13,11 +13,11 @@ public struct StoreStatus: Sendable {
         public var pattern: String
         /// How many messages no process has taken.
         public var waiting = 0
-        /// How many taken messages are not settled.
+        /// How many messages have been taken but not settled.
         public var unsettled = 0
         /// How many unsettled messages were delivered more than once.
         public var redelivered = 0
-        /// How long the oldest message, waiting or unsettled, has been stored; nil also if there is none.
+        /// The age of the oldest waiting or unsettled message; nil if there is none.
         public var oldestAge: Duration?
         /// How many processes use the name: over a file, its running connections; over NATS, the current requests
         /// for messages.

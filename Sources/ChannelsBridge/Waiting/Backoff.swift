@@ -23,7 +23,7 @@ public struct Backoff: Hashable, Sendable {
     func check() {
         require(
             factor >= 1 && first >= .zero && limit >= .zero,
-            "Backoff(first: \(first), factor: \(factor), limit: \(limit)) is no back-off: write a factor of 1 or more, "
+            "Backoff(first: \(first), factor: \(factor), limit: \(limit)) is not a valid back-off: use a factor of 1 or more, "
                 + "and durations of .zero or more"
         )
     }

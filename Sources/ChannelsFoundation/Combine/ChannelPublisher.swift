@@ -55,7 +55,8 @@ public struct ChannelPublisher<Source: Listenable>: Publisher {
 }
 
 extension Listenable {
-    /// A publisher of the messages from each subscription on, with an unbounded buffer for unmet demand.
+    /// A publisher that starts with the first message after each subscription, with an unbounded buffer for
+    /// unmet demand.
     public var publisher: ChannelPublisher<Self> { ChannelPublisher(self, .unbounded) }
 
     /// Returns a publisher of the messages from each subscription on.

@@ -7,15 +7,15 @@ public import Observation
 ///
 /// ```swift
 /// struct SalesView: View {
-///     @State var sales: Observed<Sales>  // SalesView(sales: shop.sales.observed)
+///     let sales: Observed<Sales>  // made once, where the state is kept: shop.sales.observed
 ///     var body: some View { Text("\(sales.value.total)") }
 /// }
 /// ```
 ///
 /// The value follows the state: at once if it is set on the main actor, otherwise soon after. A burst of
-/// values set elsewhere is one change, to the last value. Within one turn of the main actor, the value
-/// changes only if that turn sets it. It never goes back to an older one. As with `@Observable`, an equal
-/// value is not a change, if the state is `Equatable`.
+/// values set elsewhere is one change, to the last value. During one turn of the main actor, the value
+/// changes only if code in that turn sets it. It never goes back to an older one. As with `@Observable`, an
+/// equal value is not a change, if the state is `Equatable`.
 ///
 /// It retains the state and listens to it: keep it as long as the view.
 @MainActor

@@ -10,19 +10,19 @@ internal import Synchronization
 /// basket.channel(for: \.total).listen(self) { me, total in me.show(total) }
 /// ```
 ///
-/// A new listener receives the current value first; off the main actor, the value after its last turn. The
-/// changes of one turn of the main actor are one message with the final value, unless it equals the previous
-/// one. If a listener is registered between two changes, the first one is a message of its own, so a value
-/// that is not `Equatable` may be delivered twice. Change the property, and what it is computed from, on the
-/// main actor only: Observation announces a change before it is made, so a change made elsewhere could be
-/// missed.
+/// A new listener receives the current value first; off the main actor, that is the value at the end of the
+/// main actor's latest turn. The changes of one turn of the main actor are one message with the final value,
+/// unless it equals the previous one. If a listener is registered between two changes, the first one is a
+/// message of its own, so a value that is not `Equatable` may be delivered twice. Change the property, and
+/// what it is computed from, on the main actor only: Observation announces a change before it is made, so a
+/// change made elsewhere could be missed.
 ///
 /// It does not retain the object. Its listeners end when the object is deallocated. If the property is
 /// computed from other objects that outlive it, cleanup happens at their next change, or as properties of
 /// further objects are observed. A property that reads nothing observable never changes: its listeners
 /// receive the value once, and end.
 ///
-/// You need not keep it: the object does.
+/// You don't need to keep it: the object keeps it alive.
 public final class ObservedProperty<Object: AnyObject & Observable, Value: Sendable>: Listenable {
     /// The value of the property.
     public typealias Message = Value

@@ -123,7 +123,7 @@ struct Dead: AsyncParsableCommand {
         @Argument(help: "The letters.")
         var id: [String] = []
 
-        @Flag(help: "Put all letters back that are left.")
+        @Flag(help: "Put back all remaining letters.")
         var all = false
 
         @Option(help: ArgumentHelp("With --all, put back this many letters at most.", valueName: "n"))

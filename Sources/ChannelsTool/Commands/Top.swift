@@ -22,7 +22,7 @@ struct Top: AsyncParsableCommand {
     @Argument(help: "A name, or a pattern in which '*' stands for one token and '>' for the rest.")
     var pattern = ">"
 
-    @Option(help: ArgumentHelp("The time from one table to the next.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time between two tables.", valueName: "seconds"))
     var every = 1.0
 
     @Option(help: ArgumentHelp("Stop after this many tables.", valueName: "n"))

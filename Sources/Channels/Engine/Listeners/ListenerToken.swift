@@ -30,11 +30,6 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// Ends the listener, discards its queued messages, and suspends until no call is running or will begin.
     ///
-    /// Waits for the channel's posts in progress on other threads, and for the call that its mailbox is
-    /// making; for a responder, for every request handed to it; for a listener to a pattern, for the posts on every
-    /// channel that it listens to. Ignores task cancellation: those posts end in
-    /// any case.
-    ///
     /// Waits for the channel's posts in progress on other threads, and for its mailbox's current call; for a
     /// responder, for every request handed to it; for a pattern's listener, for the posts on every matching
     /// channel. Ignores task cancellation: those posts end in any case.
