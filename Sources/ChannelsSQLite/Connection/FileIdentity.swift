@@ -14,6 +14,14 @@ struct FileIdentity: Equatable, Sendable {
         (device, number) = (UInt64(truncatingIfNeeded: found.st_dev), UInt64(found.st_ino))
     }
 
+    /// Throws ``BridgeError/Code/notConnected`` if the folder does not let this process see whether there is a file.
+    static func checkIsVisible(_ path: String) throws {
+        var found = stat()
+        guard stat(path, &found) != 0, errno == EACCES || errno == EPERM else { return }
+        let detail = "\(path): the file cannot be looked at: change the permissions of its folder"
+        throw BridgeError(.notConnected, detail: detail)
+    }
+
     /// The identities of a database and its companion files while it is open.
     static func all(_ path: String, _ location: String) -> [FileIdentity?] {
         [FileIdentity(path), FileIdentity(location + "-wal"), FileIdentity(location + "-shm")]

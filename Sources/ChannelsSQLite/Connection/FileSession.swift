@@ -65,6 +65,7 @@ final class FileSession {
     }
 
     private static func checkIsThere(_ path: String) throws {
+        try FileIdentity.checkIsVisible(path)
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
             throw BridgeError(.notConnected, detail: "there is no such file")
@@ -167,6 +168,7 @@ final class FileSession {
     func check() throws {
         let found = FileIdentity.all(path, location)
         guard found != identities else { return }
+        try FileIdentity.checkIsVisible(path)
         let what =
             if found[0] != identities[0] {
                 "the file was removed or replaced: stop all processes that use it, delete what is left of -wal and -shm"
