@@ -1,4 +1,5 @@
-#if SQLite && (os(macOS) || os(Linux))  // The systems with exit tests.
+#if SQLite
+#if os(macOS) || os(Linux)  // The systems with exit tests.
 import ChannelsBridge
 import ChannelsSQLite
 import ChannelsTesting
@@ -50,4 +51,5 @@ private func ownFolder() -> String? {
     let folder = FileManager.default.temporaryDirectory.appending(path: "channels-\(UUID())").path()
     return mkdir(folder, 0o700) == 0 ? folder : nil
 }
+#endif
 #endif
