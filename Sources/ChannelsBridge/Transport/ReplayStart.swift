@@ -23,7 +23,7 @@ public struct ReplayStart: Hashable, Sendable {
     public static func time(secondsSince1970: Double) -> ReplayStart {
         require(
             !secondsSince1970.isNaN,
-            "ReplayStart.time(secondsSince1970: \(secondsSince1970))  is not a point in time: pass seconds since 1970, or use .beginning or .new"
+            "ReplayStart.time(secondsSince1970: \(secondsSince1970)) is not a point in time: pass seconds since 1970, or use .beginning or .new"
         )
         return ReplayStart(
             position: .time(secondsSince1970: Timestamp(secondsSince1970: secondsSince1970).secondsSince1970)
