@@ -93,18 +93,46 @@ struct CommitQueueTests {
         #expect(commits.next(later) == nil && commits.due(later) == later + .seconds(1))
     }
 
-    @Test func aLockIsTriedEach2MillisecondsAndToldAfterAWhile() throws {
+    @Test func aLockIsTriedEach10MillisecondsAtLeastAndToldAfterAWhile() throws {
         var (commits, time) = (queue([.message, .settling], busyTimeout: .seconds(2)), now)
-        var told: Int?
-        for attempt in 1...1_001 {
-            let batch = try #require(commits.next(time))
-            let (ends, trouble) = commits.failed(batch, error(.SQLITE_BUSY), time)
-            if trouble != nil { told = told ?? attempt }
-            #expect(ends.map(\.change.kind) == (attempt == 1_001 ? [.message] : []))
-            time += .milliseconds(attempt == 1_001 ? 20 : 2)
+        var (pauses, told): ([Duration], ContinuousClock.Instant?) = ([], nil)
+        while true {
+            let (ends, trouble) = commits.failed(commits.next(time), error(.SQLITE_BUSY), time)
+            if trouble != nil { told = told ?? time }
+            if !ends.isEmpty {
+                #expect(ends.map(\.change.kind) == [.message])
+                break
+            }
+            let due = try #require(commits.due(time))
+            pauses.append(time.duration(to: due))
+            time = due
         }
-        #expect(told == 650 && commits.isLate)
-        #expect(commits.next(time)?.changes.map(\.kind) == [.settling])
+        #expect(pauses.first == .milliseconds(2) && pauses.max() == .milliseconds(10) && pauses == pauses.sorted())
+        let untold = try now.duration(to: #require(told))
+        #expect(untold > .milliseconds(1_280) && untold < .milliseconds(1_300))
+        #expect(commits.isLate && now.duration(to: time) > .milliseconds(1_980))
+        // It is tried again, with what need not succeed.
+        let next = try #require(commits.next(time + .milliseconds(20)))
+        #expect(next.changes.map(\.kind) == [.settling] && !next.isProbe)
+    }
+
+    @Test func aFileThatOthersWriteToIsNotTakenForLocked() throws {
+        var (commits, time) = (queue([.message], busyTimeout: .seconds(2)), now)
+        for attempt in 1...2_000 {
+            let (ends, trouble) = commits.failed(commits.next(time), error(.SQLITE_BUSY), time)
+            #expect(ends.isEmpty && trouble == nil)
+            if attempt.isMultiple(of: 100) { commits.othersCommitted() }
+            time = try #require(commits.due(time))
+        }
+        // The next attempts are less rare.
+        _ = commits.committed(commits.next(time), [:])
+        _ = commits.add(
+            Change(kind: .message) { _, _ in
+            } end: { _ in
+            }
+        )
+        _ = commits.failed(commits.next(time), error(.SQLITE_BUSY), time)
+        #expect(commits.due(time) == time + .milliseconds(5))
     }
 
     /// On a nearly full disk, there may be room for the first ones.
@@ -203,6 +231,22 @@ struct LookScheduleTests {
         schedule.looked(now, found: true, until: now + .milliseconds(1))
         schedule.hint(now + .milliseconds(1))
         #expect(schedule.next == now + .milliseconds(5))
+    }
+
+    /// Fifty processes would look at each commit of one.
+    @Test func itLooksEverLessOftenAtWhatDoesNotConcernIt() {
+        var (schedule, time) = (LookSchedule(now), now)
+        func pause() -> Duration {
+            schedule.hint(time)
+            schedule.looked(time, found: true, until: time + .milliseconds(1))
+            time += .milliseconds(1)
+            schedule.hint(time)
+            defer { time = schedule.next }
+            return time.duration(to: schedule.next)
+        }
+        #expect((0..<4).map { _ in pause() } == [4, 8, 10, 10].map { .milliseconds($0) })
+        schedule.delivered()
+        #expect(pause() == .milliseconds(4))
     }
 
     @Test func withoutAWatchItLooksOftenAndThenLessOften() {

@@ -6,7 +6,8 @@ extension BridgeError {
     /// What went wrong with a file, and what to do about it.
     init(_ error: any Error, path: String) {
         if let error = error as? BridgeError {
-            let isNamed = error.detail?.contains(path) ?? false
+            // Most begin with it, and it is asked at each lock.
+            let isNamed = error.detail.map { $0.hasPrefix(path) || $0.contains(path) } ?? false
             self.init(
                 error.code,
                 subject: error.subject,

@@ -55,13 +55,14 @@ struct CommitQueue {
     /// Changes that have ended, and how.
     typealias Ends = [(change: Change, error: BridgeError?)]
 
-    /// How often it tries to get the lock of the file: each 2 ms, because SQLite's own patience starves beside those that
-    /// write all the time.
-    private static let attemptPause = Duration.milliseconds(2)
+    /// Between two attempts to get the lock of the file, whoever writes all the time: SQLite's own handler waits ever
+    /// longer, and starves. The more attempts fail, the rarer they become, for all alike: with fifty processes, they
+    /// would take more time than the commits.
+    private static let (shortestPause, longestPause) = (Duration.milliseconds(2), Duration.milliseconds(10))
     private static let latePause = Duration.milliseconds(20)
-    /// After so many attempts without success, another program has locked the file for long. Counted, because each of
-    /// them takes longer on a busy machine: load is not mistaken for a lock.
-    private static let mostUntold = 650
+    /// After so long without a commit of anybody, another program has locked the file. Only the pauses are counted: on a
+    /// busy machine attempts take longer, and load is not mistaken for a lock.
+    private static let longestUntold = Duration.milliseconds(1_300)
     /// How long it waits before it tries a file again that could not be written.
     private static let troublePause = Duration.seconds(1)
 
@@ -69,14 +70,16 @@ struct CommitQueue {
     private(set) var trouble: (reason: BridgeError, since: Instant)?
     /// No commit is tried before.
     private var earliest: Instant?
-    private var attempts = 0
-    /// After so many attempts, what can fails.
-    private let mostAttempts: Double
+    private var lockPause = shortestPause
+    /// For how long nobody has committed, as far as that is known.
+    private var locked = Duration.zero
+    /// After that, what can fails.
+    private let busyTimeout: Duration
     private var isSeparate = false
     /// On a nearly full disk, there may be room for the first ones.
     private var mostAtOnce = Int.max
 
-    init(busyTimeout: Duration) { mostAttempts = busyTimeout / Self.attemptPause }
+    init(busyTimeout: Duration) { self.busyTimeout = busyTimeout }
 
     var count: Int { waiting.count }
     private var hasLast: Bool { waiting.contains { $0.kind == .last } }
@@ -86,7 +89,7 @@ struct CommitQueue {
         if change.mayFail, let trouble { return trouble.reason }
         waiting.append(change)
         // The last one is tried at once, but for a lock.
-        if change.kind == .last, attempts == 0 { earliest = nil }
+        if change.kind == .last, locked == .zero { earliest = nil }
         return nil
     }
 
@@ -97,17 +100,22 @@ struct CommitQueue {
     func blocked(_ now: Instant) -> Instant { max(earliest ?? now, now) }
 
     /// Whether the lock of the file could not be had for the time that callers wait.
-    var isLate: Bool { Double(attempts) > mostAttempts }
+    var isLate: Bool { locked > busyTimeout }
+
+    /// Others have committed: the file is not locked, but in use.
+    mutating func othersCommitted() { locked = .zero }
 
     /// The changes that are to be committed now; nil if there are none.
     func next(_ now: Instant) -> Batch? {
         guard blocked(now) <= now, !waiting.isEmpty || trouble != nil else { return nil }
         let changes = waiting.prefix(mostAtOnce)
+        // That a lock is gone shows by itself.
+        let isProbe = !(trouble?.reason.isLock ?? true)
         return Batch(
             changes: changes,
             isSeparate: isSeparate,
-            isProbe: trouble != nil,
-            isSynchronized: trouble != nil || changes.contains { $0.isSynchronized },
+            isProbe: isProbe,
+            isSynchronized: isProbe || changes.contains { $0.isSynchronized },
             makesNews: trouble != nil || changes.contains { $0.makesNews }
         )
     }
@@ -124,7 +132,8 @@ struct CommitQueue {
             ends += take { $0.kind == .message }.map { ($0, Self.behind) }
         }
         defer { trouble = nil }
-        (isSeparate, attempts, earliest) = (false, 0, nil)
+        (isSeparate, locked, earliest) = (false, .zero, nil)
+        lockPause = max(lockPause / 2, Self.shortestPause)
         if !changes.isEmpty { mostAtOnce = mostAtOnce < .max / 2 ? mostAtOnce * 2 : .max }
         return (ends, trouble?.since)
     }
@@ -142,10 +151,11 @@ struct CommitQueue {
             return giveUp(error, now)
         }
         if error.isLock {
-            attempts += 1
+            locked += lockPause
             if isLate { return giveUp(error, now, pause: Self.latePause) }
-            earliest = now + Self.attemptPause
-            return ([], attempts >= Self.mostUntold ? begin(error, now) : nil)
+            earliest = now + lockPause
+            lockPause = min(lockPause * 1.25, Self.longestPause)
+            return ([], locked >= Self.longestUntold ? begin(error, now) : nil)
         }
         if error.isForWantOfRoom, let count = batch?.changes.count, count > 1 {
             mostAtOnce = count / 2

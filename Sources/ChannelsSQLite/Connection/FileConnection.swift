@@ -90,7 +90,10 @@ final class FileConnection {
             isNew = found != version
             // It is read again if that fails.
             schedule.looked(now, found: false, until: now)
-            if isNew { schedule.wrote(now) }
+            if isNew {
+                schedule.wrote(now)
+                commits.othersCommitted()
+            }
             try exchange(session, isNew, now)
             guard isNew, self.session === session else { return }
             version = found
@@ -249,6 +252,7 @@ final class FileConnection {
             let location = session?.location ?? ""
             others = tokens.map { SQLiteMember($0, beside: location) }
         }
+        if !(found.messages.isEmpty && found.values.isEmpty && claims.isEmpty) { schedule.delivered() }
         var reached: Set<Int> = []
         for (place, message) in found.messages {
             reading.plain[place].queue.enqueue(message)

@@ -12,13 +12,17 @@ struct LookSchedule {
     private static let longest = Duration.milliseconds(200)
     /// Between two looks where the system gives no hints: soon after something was found, and later.
     private static let (unwatched, silent) = (Duration.milliseconds(5), Duration.milliseconds(100))
+    /// The longest pause after a look that found nothing for this connection.
+    private static let longestPause = Duration.milliseconds(10)
 
     /// Since when a commit is expected. `isOwn`: the hint is most likely of what this connection has written itself.
     private var expected: (since: Instant, isOwn: Bool)?
     private var lastLook: Instant
     private var lastFound: Instant
-    /// Others may write all the time: what they commit takes a fifth of this thread at most.
+    /// Others may write all the time: what they commit takes a fifth of this thread at most, and ever less while it does
+    /// not concern this connection. Otherwise fifty processes would look at each commit of one.
     private var earliest: Instant
+    private var pause = Duration.zero
     /// Whether the system gives hints.
     var isWatching = true
 
@@ -36,8 +40,12 @@ struct LookSchedule {
         if let (since, _) = expected, found || since.duration(to: begin) > Self.longest { expected = nil }
         guard found else { return }
         lastFound = begin
-        earliest = end + min(begin.duration(to: end) * 4, Self.unwatched)
+        pause = min(max(pause * 2, begin.duration(to: end) * 4), Self.longestPause)
+        earliest = end + pause
     }
+
+    /// A look has found something for this connection.
+    mutating func delivered() { pause = .zero }
 
     /// When it looks next.
     var next: Instant {
