@@ -48,7 +48,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     ///
     /// The closure inherits the isolation of the code around it. Each request is a task of its own, so calls
     /// may overlap. An error is thrown to the asker and raises no fault. A paused responder is passed over;
-    /// one that ends finishes the calls under way.
+    /// one that ends finishes the calls in progress.
     @discardableResult
     public func respond<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -95,13 +95,13 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         register(nil, ListenerOptions(priority, fileID, line)) { _, request in try await body(request) }
     }
 
-    /// Asks the responder of the highest priority.
+    /// Asks the responder with the highest priority.
     /// - Parameter timeout: How long to wait; nil for no limit. Time while the machine sleeps does not count.
     ///   With zero or less, no responder is asked.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder``;
     ///   ``ChannelError/Code/recursionLimit`` if 1,024 calls wait for each other;
-    ///   ``ChannelError/Code/timedOut`` or `CancellationError`, both at once. After these two, the
-    ///   responder's task is cancelled, and not waited for.
+    ///   ``ChannelError/Code/timedOut`` or `CancellationError`, both without delay. After either of these
+    ///   two, the responder's task is cancelled, but not awaited.
     /// - Complexity: O(1), plus one step for each paused or deallocated responder before the one asked.
     public func ask(
         _ request: Request,

@@ -2,8 +2,8 @@ public import Channels
 
 /// A connection to a message broker, used by a ``Bridge``.
 ///
-/// Conform a client library to carry channels over its broker. ``InMemoryTransport`` is an example; the
-/// module `ChannelsBridgeTesting` has a suite that checks a conformance.
+/// Wrap a client library in a transport to carry channels over its broker. ``InMemoryTransport`` is an
+/// example; the module `ChannelsBridgeTesting` has a suite that checks a conformance.
 ///
 /// ## Lifecycle
 ///

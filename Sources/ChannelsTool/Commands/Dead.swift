@@ -111,7 +111,7 @@ struct Dead: AsyncParsableCommand {
     struct PutBack: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "putback",
-            abstract: "Puts dead letters back, for the listeners that had failed.",
+            abstract: "Puts dead letters back to the listeners that failed.",
             discussion: """
                 Prints the ID, the channel and the durable name of each. With --all, prints
                 how many were put back, and on standard error how many are left, if any

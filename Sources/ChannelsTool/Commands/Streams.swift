@@ -47,7 +47,7 @@ struct Streams: AsyncParsableCommand {
         await reportingFailures {
             let deadLetters = try validName(deadLetters)
             if let stream, try validName(stream).contains(".") {
-                throw Failure("'\(stream)' is not a name of a stream: it has a dot")
+                throw Failure("'\(stream)' is not a stream name: it contains a dot")
             }
             let transport = try await connection.connect()
             #if SQLite
@@ -79,7 +79,7 @@ struct Streams: AsyncParsableCommand {
     #if SQLite
     private func show(_ status: StoreStatus, _ totals: SQLiteTransport.Totals) throws {
         guard stream == nil || stream == status.name else {
-            throw Failure("a file has one stream, '\(status.name)', and no \(stream ?? "")")
+            throw Failure("a file has only one stream, '\(status.name)', and no '\(stream ?? "")'")
         }
         if stream == nil {
             let stream = Stream(

@@ -22,10 +22,10 @@ struct Top: AsyncParsableCommand {
     @Argument(help: "A name, or a pattern in which '*' stands for one token and '>' for the rest.")
     var pattern = ">"
 
-    @Option(help: ArgumentHelp("The time between two tables.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time between two refreshes.", valueName: "seconds"))
     var every = 1.0
 
-    @Option(help: ArgumentHelp("Stop after this many tables.", valueName: "n"))
+    @Option(help: ArgumentHelp("Stop after this many refreshes.", valueName: "n"))
     var times: Int?
 
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
