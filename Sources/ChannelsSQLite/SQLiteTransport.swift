@@ -3,7 +3,7 @@ internal import Channels
 public import ChannelsBridge
 internal import Foundation
 
-/// Carries messages over one SQLite file: between processes of one machine, and from one run of a program to
+/// Carries messages over one SQLite file: between processes on one machine, and from one run of a program to
 /// the next, with nothing to install or start.
 ///
 /// ```swift
@@ -18,9 +18,9 @@ internal import Foundation
 ///   same durable name share them; order then holds within each process. A new durable name starts with the
 ///   oldest stored message.
 /// - However a process ends, its unsettled messages go to another one with the same durable name: to a
-///   running one at once (within a second where the system does not tell of it, as on Apple's), and before
-///   anything newer to one that starts. A suspended (`SIGSTOP`) process keeps its messages. A kernel lock on
-///   a small file next to the database decides, not a clock.
+///   running one at once (within a second on Apple's systems, which do not tell of it), and before anything
+///   newer to one that starts. A suspended (`SIGSTOP`) process keeps its messages. A kernel lock on a small
+///   file next to the database decides, not a clock.
 /// - A durable message is acknowledged when it is on disk (``SQLiteConfiguration/Synchronous``).
 /// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full,
 ///   the transport is disconnected. That is noticed within two seconds of the first write, and each reason is
@@ -32,8 +32,8 @@ internal import Foundation
 /// - Messages published at the same time share a commit. Only those that are durable are synchronised with
 ///   the disk.
 /// - Subscribers in other processes are woken by the system when something is written (inotify on Linux, a
-///   kqueue on Apple's systems), and in addition look once a second. Where the system has no watch to give,
-///   they look every 5 to 100 ms.
+///   kqueue on Apple's systems), and in addition look once a second. Where the system has no watch left, they
+///   look every 5 to 100 ms.
 /// - Requests and groups of messages that are not durable are not carried: `BridgeError/Code/unsupported`.
 ///   Processes share the messages of a durable name.
 ///

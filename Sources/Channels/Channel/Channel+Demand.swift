@@ -21,7 +21,7 @@ extension Channel {
     /// removed, to start and stop its source.
     ///
     /// ```swift
-    /// let position = Channel<Fix>(onDemand: { isHeard in isHeard ? sensor.start() : sensor.stop() })
+    /// let position = Channel<Fix>(onDemand: { hasListeners in hasListeners ? sensor.start() : sensor.stop() })
     /// ```
     ///
     /// - Parameters:

@@ -37,7 +37,8 @@ extension Channel {
         return MessageAddress.lending(message) { list.post($0, post) }
     }
 
-    /// Delivers a message, and suspends until every listener reached has finished with it, async ones too.
+    /// Delivers a message, and suspends until every listener reached has finished with it, including async
+    /// ones.
     ///
     /// A sequence has finished when the message is in its buffer. Inside a listener, this does not wait for
     /// that listener, nor for listeners that are awaiting it. If the task is cancelled, the message stays

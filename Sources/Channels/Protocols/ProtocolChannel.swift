@@ -99,7 +99,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     /// inside, or write `{ try? $0.save() }`.
     ///
     /// - Parameters:
-    ///   - echo: Whether the sender is notified too, if it is an observer.
+    ///   - echo: Whether the sender is also notified, if it is an observer.
     ///   - isolation: The caller's isolation. Leave it out.
     ///   - body: Calls the method. It does not escape and runs in the caller's isolation.
     /// - Returns: How many observers were called.

@@ -78,7 +78,8 @@ extension NamedChannel {
         return switchboard.post(message, post, to: key)
     }
 
-    /// Delivers a message, and suspends until every listener reached has finished with it, async ones too.
+    /// Delivers a message, and suspends until every listener reached has finished with it, including async
+    /// ones.
     ///
     /// Inside a listener, it does not wait for that listener.
     @discardableResult

@@ -170,7 +170,7 @@ public final class Switchboard: Sendable {
     }
 
     /// Ends every listener, interceptor, responder and observation that an object owns on this switchboard,
-    /// on patterns too.
+    /// including those of patterns.
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAll(_ owner: AnyObject) {
         for (slot, _) in registry.channels { slot.list.removeListeners(of: owner) }

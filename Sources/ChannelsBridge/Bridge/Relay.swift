@@ -78,7 +78,8 @@ public struct Relay: Sendable {
     /// dead letters. The others stay zero.
     public var statistics: BridgeStatistics { account.counters.withLock { $0 } }
 
-    /// Reports what the source has stored, with the relay's dead letters; ``name`` has the lag.
+    /// Reports what the source has stored, with the relay's dead letters; the lag is that of the durable name
+    /// ``name``.
     ///
     /// - Throws: `BridgeError/Code/notConnected` or `BridgeError/Code/closed` if the relay is not running;
     ///   the errors of the source.

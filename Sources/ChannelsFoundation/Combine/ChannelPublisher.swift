@@ -41,8 +41,8 @@ public struct ChannelPublisher<Source: Listenable>: Publisher {
         self.buffering = buffering
     }
 
-    /// The number of messages dropped because a subscriber's buffer was full, over all subscribers of this
-    /// publisher.
+    /// The number of messages dropped because a subscriber's buffer was full, summed over all subscribers of
+    /// this publisher.
     public var droppedCount: Int { drops.value }
 
     /// Registers a listener for the subscriber.
