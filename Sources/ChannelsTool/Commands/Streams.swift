@@ -23,12 +23,12 @@ struct Streams: AsyncParsableCommand {
             and HELD BY says which processes use the name, and for how long.
 
             PROCESSES counts those that currently request messages of the name; a server
-            does not say which, and a process without room does not request. It shows
-            OLDEST to users who may read its streams. --json prints the server's own
-            description of each.
+            does not say which, and a process without room does not request. A server
+            shows OLDEST to users who may read its streams. --json prints the server's
+            own description of each.
 
-            A file has one stream, 'messages', and PROCESSES are those that run and use
-            the name.
+            A file has only one stream, 'messages'. Its PROCESSES are those that run and
+            use the name.
             """
     )
 

@@ -8,9 +8,9 @@ struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows which channels are busiest, live.",
         discussion: """
-            A table of names with messages and bytes a second, and messages since
-            it began; the busiest comes first. In a terminal each table replaces the
-            one before; elsewhere it follows it.
+            Prints a table of names with messages and bytes per second, and messages
+            since it began; the busiest name comes first. In a terminal, each table
+            replaces the previous one; elsewhere, it follows it.
 
             EXAMPLES
               channels top

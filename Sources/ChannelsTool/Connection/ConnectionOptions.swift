@@ -95,7 +95,7 @@ struct ConnectionOptions: ParsableArguments {
 
     /// Opening a pipe would wait for whoever writes into it.
     private static func check(_ path: String) throws {
-        guard !path.isEmpty else { throw Failure("--file is empty: give the path of an SQLite file") }
+        guard !path.isEmpty else { throw Failure("--file is empty: pass the path of an SQLite file") }
         var status = stat()
         // Whether there is a file at all is told when it is opened.
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
@@ -151,7 +151,7 @@ struct ConnectionOptions: ParsableArguments {
     private func authentication() throws -> NATSConfiguration.Authentication {
         if credentials != nil || nkey != nil || user != nil || token != nil {
             let given = [credentials != nil, nkey != nil, user != nil, token != nil].filter { $0 }.count
-            guard given == 1 else { throw Failure("give only one of --credentials, --nkey, --user and --token") }
+            guard given == 1 else { throw Failure("pass only one of --credentials, --nkey, --user and --token") }
             return try Self.authentication(credentials, nkey, user, password ?? Self.variable("NATS_PASSWORD"), token)
         }
         return try Self.authentication(
