@@ -31,7 +31,7 @@ extension Channel {
     ///     next post, or when the thread that registered the first listener happens to register others.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
-        onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,
+        onDemand: @escaping @Sendable (_ hasListeners: Bool) -> Void,
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,
         diagnostics: Diagnostics = .off

@@ -43,7 +43,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     @_disfavoredOverload  // the trailing closure of `StateChannel(0) { … }` is a fault handler
     public convenience init(
         _ initial: State,
-        onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,
+        onDemand: @escaping @Sendable (_ hasListeners: Bool) -> Void,
         onFault: FaultHandler? = nil,
         diagnostics: Diagnostics = .off
     ) {
