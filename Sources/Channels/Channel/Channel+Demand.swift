@@ -21,7 +21,9 @@ extension Channel {
     /// removed, to start and stop its source.
     ///
     /// ```swift
-    /// let position = Channel<Fix>(onDemand: { hasListeners in hasListeners ? sensor.start() : sensor.stop() })
+    /// let position = Channel<Fix>(onDemand: { hasListeners in
+    ///     hasListeners ? sensor.start() : sensor.stop()
+    /// })
     /// ```
     ///
     /// - Parameters:
