@@ -85,12 +85,13 @@ def main(files):
         f"{processor()}, {os.cpu_count()} cores, {platform.system()}, {swift}. "
         f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, commit {commit}. Written by `Scripts/bench`.",
         "",
-        "Each figure is the median of many rounds, over which the cases are interleaved. The machine was shared: ratios within the run say more than "
-        "times. Instructions (callgrind) and allocations (`malloc`) do not depend on that.",
+        "Each figure is the median of many rounds, over which the cases are interleaved. The machine was shared: ratios within the run mean more "
+        "than absolute times. Instructions (callgrind) and allocations (`malloc`) do not depend on that.",
         "",
         "## A post, by number of listeners",
         "",
-        "Nanoseconds per post. From \"Channel, owners that are actors\" down, until every listener has received the message, in a burst of 10,000. The last columns are "
+        "Nanoseconds per post. From the row \"Channel, owners that are actors\" on, the time runs until every listener has received the "
+        "message, per message of a burst of 10,000. The last columns are "
         "instructions per additional listener, and allocations per post to 16 listeners.",
         "",
         "![Time of one post to 16 listeners](chart.svg)",

@@ -33,13 +33,13 @@ public struct NATSConfiguration: Sendable {
 
     /// How the connection is encrypted.
     public struct TLS: Sendable {
-        /// The file with the trusted certificate authorities, in PEM. Nil: the system's.
+        /// The file with the trusted certificate authorities, in PEM; nil for the system's.
         public var trustedCertificates: String?
         /// The file with the client's certificate, in PEM, if the server requires one.
         public var certificate: String?
         /// The file with the private key of the client's certificate, in PEM.
         public var key: String?
-        /// The name that the server's certificate must have. Nil: the host of the first server.
+        /// The name that the server's certificate must have; nil for the host of the first server.
         public var expectedHostname: String?
 
         /// Creates settings for TLS.
@@ -63,8 +63,8 @@ public struct NATSConfiguration: Sendable {
     public var name: String?
     /// How the client authenticates. ``Authentication/none`` by default.
     public var authentication: Authentication = .none
-    /// How the connection is encrypted. Nil: with TLS defaults if an address begins with `tls://`, otherwise
-    /// not at all.
+    /// How the connection is encrypted. If nil, it uses TLS with its defaults if an address begins with
+    /// `tls://`, and is not encrypted otherwise.
     public var tls: TLS?
     /// The streams that store durable messages. Missing ones are created when they are first needed.
     public var streams: [NATSStream] = []

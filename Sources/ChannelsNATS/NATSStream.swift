@@ -34,16 +34,16 @@ public struct NATSStream: Sendable, Hashable {
     public var subjects: [String]
     /// Where messages are stored. In files by default.
     public var storage: Storage = .file
-    /// How long messages are stored. By default until a limit is reached: set one.
+    /// How long messages are stored; by default until a limit is reached, so set one.
     public var retention: Retention = .limits
     /// How many servers of the cluster store each message: 1, 3 or 5. More than half of them must have stored
     /// it before it is acknowledged.
     public var replicas: Int
-    /// The maximum age of a message. Nil: none.
+    /// The maximum age of a message; nil for no limit.
     public var ageLimit: Duration?
-    /// The maximum number of bytes. Nil: as many as the server allows. Messages beyond it are refused.
+    /// The maximum number of bytes; nil for as many as the server allows. Messages beyond it are refused.
     public var byteLimit: Int?
-    /// The maximum number of messages. Nil: as many as the server allows. Messages beyond it are refused.
+    /// The maximum number of messages; nil for as many as the server allows. Messages beyond it are refused.
     public var messageLimit: Int?
     /// How long the server recognises a message that is published again with its identifier. Two minutes by
     /// default.

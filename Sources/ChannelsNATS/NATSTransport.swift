@@ -55,7 +55,7 @@ public final class NATSTransport: Transport {
     /// All capabilities. Without JetStream at the server, only requests and groups work.
     public var capabilities: TransportCapabilities { .all }
 
-    /// Connects to the first server that answers, also after ``close(timeout:)``.
+    /// Connects to the first server that answers. May be called again after ``close(timeout:)``.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         let relay = EventRelay(onEvent)
         try phase.withLock { phase in

@@ -3,7 +3,7 @@ internal import Channels
 public import ChannelsBridge
 internal import Foundation
 
-/// Carries messages over one SQLite file: between processes of one machine, and from one run of a program to
+/// Carries messages over one SQLite file: between processes on one machine, and from one run of a program to
 /// the next, with nothing to install or start.
 ///
 /// ```swift
@@ -17,10 +17,10 @@ internal import Foundation
 /// - Durable messages are delivered at least once, in the order in which they were stored. Processes with the
 ///   same durable name share them; order then holds within each process. A new durable name starts with the
 ///   oldest stored message.
-/// - However a process ends, its unsettled messages go to another one with the same durable name: to a running
-///   one at once (within a second where the system does not tell of it, as on Apple's), and before anything newer
-///   to one that starts. A stopped (`SIGSTOP`) process keeps
-///   its messages. A kernel lock on a small file beside the database decides, not a clock.
+/// - However a process ends, its unsettled messages go to another one with the same durable name: to a
+///   running one at once (within a second on Apple's systems, which do not tell of it), and before anything
+///   newer to one that starts. A suspended (`SIGSTOP`) process keeps its messages. A kernel lock on a small
+///   file next to the database decides, not a clock.
 /// - A durable message is acknowledged when it is on disk (``SQLiteConfiguration/Synchronous``).
 /// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full,
 ///   the transport is disconnected. That is noticed within two seconds of the first write, and each reason is
@@ -29,10 +29,10 @@ internal import Foundation
 /// - If an older copy of the file is restored, or another file is put in its place,
 ///   `BridgeError/Code/messagesLost` is reported, and every subscription starts again with what is there.
 /// - Messages that are not durable are delivered at most once, to those subscribed at the time.
-/// - Messages published at the same time share a commit. Only those that are durable are synchronised with the
-///   disk.
+/// - Messages published at the same time share a commit. Only those that are durable are synchronised with
+///   the disk.
 /// - Subscribers in other processes are woken by the system when something is written (inotify on Linux, a
-///   kqueue on Apple's systems), and look once a second besides. Where the system has no watch to give, they
+///   kqueue on Apple's systems), and in addition look once a second. Where the system has no watch left, they
 ///   look every 5 to 100 ms.
 /// - Requests and groups of messages that are not durable are not carried: `BridgeError/Code/unsupported`.
 ///   Processes share the messages of a durable name.

@@ -17,7 +17,7 @@ public import Channels
 ///   reached.
 /// - Sender, origin and `echo:` are preserved; the posting isolation is the isolation that calls
 ///   ``deliver(_:isolation:)``.
-/// - Messages that a listener posts on these channels during a delivery are held, too.
+/// - Messages that a listener posts on these channels during a delivery are also held.
 /// - A channel held twice, by one lane or two, is delivered once, by the lane that held it first.
 /// - Other interceptors see a message when it is delivered. States and requests cannot be held.
 ///

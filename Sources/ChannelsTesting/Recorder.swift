@@ -109,7 +109,7 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     /// Creates a recorder that records every message of a source while the recorder lives.
     ///
-    /// It listens without isolation, so messages are recorded when `post` returns. A state's current value is
+    /// Its listener is nonisolated, so messages are recorded when `post` returns. A state's current value is
     /// recorded first.
     public convenience init(of source: some Listenable<Element>) {
         self.init()

@@ -17,19 +17,19 @@ public import Channels
 ///
 /// The body runs in the caller's isolation. When it has returned, its objects should be deallocated, and
 /// their listeners with them. A listener still registered then is reported with its channel and registration
-/// site, which usually means that its owner or token leaked. Waits, up to the timeout, for owners that are
+/// site; usually its owner or token has leaked. The function waits, up to the timeout, for owners that are
 /// still held by running calls.
 ///
 /// It does not wait for a call whose listener has already ended. A fault that such a call raises after the
 /// test is written to standard error.
 ///
-/// An error of the body is rethrown; if there were faults, too, in a ``TestFailure`` with both, because a
-/// fault is often the cause.
+/// An error of the body is rethrown. If there were also faults, it is in a ``TestFailure`` together with
+/// them, because a fault is often the cause.
 ///
 /// - Parameters:
 ///   - reentrancy: The default of the switchboard's channels.
-///   - settlingTimeout: How long to wait, by the continuous clock, for owners that are released on other threads. A
-///     test that leaves no listener does not wait.
+///   - settlingTimeout: How long to wait, by the continuous clock, for owners that are released on other
+///     threads. A test that leaves no listener does not wait.
 ///   - body: The test.
 /// - Throws: The error of the body; ``TestFailure`` with the code ``TestFailure/Code/faults`` or
 ///   ``TestFailure/Code/listenersLeft``.

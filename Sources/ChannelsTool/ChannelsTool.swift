@@ -68,7 +68,7 @@ import Android
 enum ChannelsTool {
     static func main() {
         let line =
-            "channels: built with neither NATS nor SQLite. Use a trait: swift run --traits NATS,SQLite channels\n"
+            "channels: this build has neither NATS nor SQLite support; run: swift run --traits NATS,SQLite channels\n"
         _ = line.withCString { write(2, $0, strlen($0)) }
         exit(1)
     }

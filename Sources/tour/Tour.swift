@@ -32,7 +32,7 @@ struct Tour {
             Input.finish(await OverNATS.run(url, sales) ? 0 : 1)
             #else
             Input.report(
-                "tour: built without NATS, so that \(url) cannot be reached. Use the trait: swift run --traits NATS tour --nats \(url)"
+                "tour: this build has no NATS support; run: swift run --traits NATS tour --nats \(url)"
             )
             exit(1)
             #endif
@@ -42,7 +42,7 @@ struct Tour {
             Input.finish(await OverFile.run(path, sales) ? 0 : 1)
             #else
             Input.report(
-                "tour: built without SQLite, so that '\(path)' cannot be opened. Use the trait: swift run --traits SQLite tour --file PATH"
+                "tour: this build has no SQLite support; run: swift run --traits SQLite tour --file \(path)"
             )
             exit(1)
             #endif

@@ -60,8 +60,8 @@ struct MistakeTests {
                 "the route of 'shop.sold': only a route that receives durable messages can retry them; write"
             case .groupOfWhatIsSent: "the route of 'shop.sold': the route receives no messages; write"
             case .nameTakenAsItself:
-                "shop.sold would be posted on itself: write 'incoming(_:durable:)', or another name"
-            case .lastMessagesOfNone: "defect of swift-channels: the last 0 messages are none"
+                "shop.sold is both the local name and the remote one: write 'incoming(_:durable:)', or another name"
+            case .lastMessagesOfNone: "defect of swift-channels: a window of 0 messages is not positive"
             case .pipelineOfNothing: "defect of swift-channels: a pipeline of 1 messages, 1 bytes and a window of 0"
             }
         }

@@ -21,7 +21,9 @@ extension Channel {
     /// removed, to start and stop its source.
     ///
     /// ```swift
-    /// let position = Channel<Fix>(onDemand: { isHeard in isHeard ? sensor.start() : sensor.stop() })
+    /// let position = Channel<Fix>(onDemand: { hasListeners in
+    ///     hasListeners ? sensor.start() : sensor.stop()
+    /// })
     /// ```
     ///
     /// - Parameters:
@@ -31,7 +33,7 @@ extension Channel {
     ///     next post, or when the thread that registered the first listener happens to register others.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
-        onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,
+        onDemand: @escaping @Sendable (_ hasListeners: Bool) -> Void,
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,
         diagnostics: Diagnostics = .off

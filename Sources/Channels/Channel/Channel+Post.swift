@@ -1,11 +1,11 @@
 extension Channel {
     /// Delivers a message to every listener registered when the call begins.
     ///
-    /// Interceptors run first, then listeners by priority and by order of registration. Listeners without
-    /// isolation, or with the caller's, run before this method returns, unless messages are queued for them;
-    /// the others' mailboxes queue it. No lock is held while a listener runs, so it may use this channel. A
-    /// listener registered during the call misses this message. One cancelled before its turn, or paused, is
-    /// neither called nor counted.
+    /// Interceptors run first, then listeners in order of priority, then of registration. Listeners that are
+    /// nonisolated, or have the caller's isolation, run before this method returns, unless messages are
+    /// queued for them. For all others, the message is enqueued in their mailboxes. No lock is held while a
+    /// listener runs, so it may use this channel. A listener registered during the call misses this message.
+    /// One cancelled before its turn, or paused, is neither called nor counted.
     ///
     /// A post that a listener of this channel makes during its call follows the channel's ``Reentrancy``,
     /// which may refuse it. A post inside a listener of any channel is refused if less than 64 KB of the
@@ -37,7 +37,8 @@ extension Channel {
         return MessageAddress.lending(message) { list.post($0, post) }
     }
 
-    /// Delivers a message, and suspends until every listener reached has finished with it, async ones too.
+    /// Delivers a message, and suspends until every listener reached has finished with it, including async
+    /// ones.
     ///
     /// A sequence has finished when the message is in its buffer. Inside a listener, this does not wait for
     /// that listener, nor for listeners that are awaiting it. If the task is cancelled, the message stays

@@ -8,16 +8,16 @@
 /// ```
 ///
 /// ## Behavior
-/// - A post reaches the listeners registered when it begins, by priority, then in the order of registration.
-/// - A listener runs in its own isolation domain. If it has none, or the poster's, it is called before `post`
-///   returns, unless messages are queued for it. Otherwise the lane of its actor or queue calls it: one call
-///   at a time, in the order of each poster's posts, across channels.
+/// - A post reaches the listeners registered when it begins, in order of priority, then of registration.
+/// - A listener runs in its own isolation domain. If it is nonisolated, or has the poster's isolation, it is
+///   called before `post` returns, unless messages are queued for it. Otherwise the lane of its actor or
+///   queue calls it: one call at a time, in the order of each poster's posts, across channels.
 /// - Owners are held weakly, and strongly during a call. Listeners end with their owner.
 /// - No lock is held while a listener runs: it may use any channel, this one included.
 /// - A listener that throws raises a ``Fault`` and does not affect the others.
 /// - When the channel is deallocated, queued messages are delivered; then listeners and sequences end.
 ///
-/// A direct call takes no lock and allocates nothing. Enqueuing a message takes the spin lock of its lane.
+/// A direct call takes no lock and allocates nothing. Enqueueing a message takes the spin lock of its lane.
 /// All methods may be called from any thread.
 public final class Channel<Message: Sendable>: Listenable, Interceptable, ListenerContainer {
     @usableFromInline let list: ListenerList

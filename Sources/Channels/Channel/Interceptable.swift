@@ -1,7 +1,7 @@
 /// A channel, named or not, whose messages can be replaced or stopped before listeners receive them.
 ///
-/// Only channels are. A source of your own can hand on listeners, adapted to other messages; an interceptor writes the
-/// message that it is handed, so it belongs to the channel.
+/// Only channels conform. A source of your own can forward listeners, adapted to other messages, but an
+/// interceptor changes the message itself, so it belongs to the channel.
 public protocol Interceptable<Message>: Listenable {
     // Underscored: the forms of `intercept` call it, nobody else can.
     func _intercept(_ interceptor: consuming _Interceptor<Message>) -> ListenerToken
@@ -15,8 +15,8 @@ extension Interceptable {
     }
 }
 
-/// An interceptor that a form of ``Interceptable`` has built. Not a ``Listener``: it writes the message, so it cannot be
-/// adapted to another type.
+/// An interceptor built by one of the `intercept` methods. It is not a ``Listener``, because it changes the
+/// message, so it cannot be adapted to another type.
 @frozen
 public struct _Interceptor<Message: Sendable> {
     @usableFromInline let registration: Registration
@@ -34,7 +34,7 @@ extension Interceptable {
     /// till.sold.intercept(self) { me, post in post.message.total < 0 ? .stop : .continue }
     /// ```
     ///
-    /// Interceptors run on the poster's thread, whatever its isolation, by priority, then in the order of
+    /// Interceptors run on the poster's thread, whatever its isolation, in order of priority, then of
     /// registration. The closure is therefore nonisolated and cannot use main-actor state. `post` and
     /// `listenerCount` do not count them. If one throws, a fault is raised and the message is unchanged.
     ///

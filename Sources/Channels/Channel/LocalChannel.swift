@@ -45,7 +45,7 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
 
     /// Delivers a message to every listener registered when the call begins; all have run when it returns.
     ///
-    /// Listeners run by priority, then in the order of registration. A post inside a listener follows the
+    /// Listeners run in order of priority, then of registration. A post inside a listener follows the
     /// channel's ``Reentrancy``.
     ///
     /// - Returns: How many listeners were called.

@@ -12,10 +12,12 @@ public final class LocalListenerToken {
     /// Ends the listener: no call begins after this returns.
     public func cancel() { entry.cancel() }
 
-    /// Withholds messages from the listener until ``resume()``. The listener keeps its place in the order.
+    /// Stops delivering messages to the listener until ``resume()``. The listener keeps its place in the
+    /// order.
     public func pause() { entry.pause() }
 
-    /// Delivers the messages posted from now on. Does nothing if the listener is not paused.
+    /// Resumes delivery, without the messages missed while paused. Does nothing if the listener is not
+    /// paused.
     public func resume() { entry.resume() }
 
     /// Whether the listener is paused.

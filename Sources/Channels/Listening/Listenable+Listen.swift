@@ -6,19 +6,19 @@ extension Listenable {
 
     /// Registers a listener that belongs to an object.
     ///
-    /// The closure inherits the isolation of the code around it. If it has no isolation, or the poster's, it
-    /// is called before `post` returns, unless messages are already queued for it. Otherwise it is called
-    /// from its mailbox, one call at a time, FIFO per poster. No lock is held during a call. A paused
-    /// listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is raised, and
-    /// the other listeners are called.
+    /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's
+    /// isolation, it is called before `post` returns, unless messages are already queued for it. Otherwise it
+    /// is called from its mailbox, one call at a time, FIFO per poster. No lock is held during a call. A
+    /// paused listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is
+    /// raised, and the other listeners are called.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
     ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
     ///   - once: Whether the listener ends with the first message, before it is called.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
-    ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason,
+    ///   overwriting it does not end the listener: see ``ListenerToken/store(replacing:)``.
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
@@ -48,8 +48,8 @@ extension Listenable {
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
     ///   - overlapping: What happens to a message that arrives during a call.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
-    ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason,
+    ///   overwriting it does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -76,16 +76,16 @@ extension Listenable {
 
     /// Registers a listener that belongs to an object and is called on a dispatch queue.
     ///
-    /// Calls never overlap and are FIFO per poster, even on a concurrent queue. The closure has no isolation.
-    /// A paused listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is
+    /// Calls never overlap and are FIFO per poster, even on a concurrent queue. The closure is nonisolated. A
+    /// paused listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is
     /// raised.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
     ///   - queue: The queue. Listeners on one queue are called in the order in which messages were posted.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
-    ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason,
+    ///   overwriting it does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -112,8 +112,8 @@ extension Listenable {
     /// - Parameters:
     ///   - owner: The actor: held weakly, and strongly during each call. The listener ends with it.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
-    ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason,
+    ///   overwriting it does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -140,8 +140,8 @@ extension Listenable {
     ///   - owner: The actor: held weakly, and strongly during each call. The listener ends with it.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
     ///   - overlapping: What happens to a message that arrives during a call.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener; for the same reason, to overwrite it
-    ///   does not end the listener: see ``ListenerToken/store(replacing:)``.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason,
+    ///   overwriting it does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -165,9 +165,9 @@ extension Listenable {
 
     /// Registers a listener that lives as long as the token returned.
     ///
-    /// The closure inherits the isolation of the code around it. If it has no isolation, or the poster's, it
-    /// is called before `post` returns, unless messages are already queued for it. Otherwise it is called
-    /// from its mailbox, one call at a time, FIFO per poster. A paused listener misses messages.
+    /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's
+    /// isolation, it is called before `post` returns, unless messages are already queued for it. Otherwise it
+    /// is called from its mailbox, one call at a time, FIFO per poster. A paused listener misses messages.
     ///
     /// - Parameters:
     ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
@@ -192,10 +192,10 @@ extension Listenable {
 
     /// Registers a listener that lives as long as the token returned and may throw.
     ///
-    /// The closure inherits the isolation of the code around it. If it has no isolation, or the poster's, it
-    /// is called before `post` returns, unless messages are already queued for it; otherwise from its
-    /// mailbox, FIFO per poster. An error raises ``Fault/Code/listenerThrew`` and does not affect other
-    /// listeners.
+    /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's
+    /// isolation, it is called before `post` returns, unless messages are already queued for it; otherwise
+    /// from its mailbox, FIFO per poster. An error raises ``Fault/Code/listenerThrew`` and does not affect
+    /// other listeners.
     ///
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     @inlinable

@@ -31,7 +31,7 @@ extension Listenable {
     /// let large = await till.sold.next { $0.total > 100 }
     /// ```
     ///
-    /// - Parameter predicate: Called on the caller's isolation. It may use the channel.
+    /// - Parameter predicate: Called in the caller's isolation. It may use the channel.
     /// - Returns: The message; nil if the channel is deallocated or finished, or the task is cancelled.
     public consuming func next(
         isolation: isolated (any Actor)? = #isolation,
@@ -53,8 +53,8 @@ extension Listenable {
     /// Listens from this call on, tests every message in order, and does not keep the channel alive.
     ///
     /// - Parameters:
-    ///   - timeout: How long to wait. Time does not count while the machine sleeps.
-    ///   - predicate: Called on the caller's isolation. It may use the channel.
+    ///   - timeout: How long to wait. Time during which the machine sleeps does not count.
+    ///   - predicate: Called in the caller's isolation. It may use the channel.
     /// - Returns: The message; nil if the channel is deallocated or finished.
     /// - Throws: ``ChannelError/Code/timedOut`` when the time is up, or at once if it is zero or negative;
     ///   `CancellationError` when the task is cancelled.

@@ -10,7 +10,7 @@ internal import Synchronization
 /// ```
 ///
 /// ## Behavior
-/// - Observers are held weakly and called by priority, then in the order added, on the notifier's thread,
+/// - Observers are held weakly and called in order of priority, then of addition, on the notifier's thread,
 ///   before `notify` returns.
 /// - The compiler checks conformance. Optional methods are defaults in an extension of the protocol.
 /// - An observer is added only once, no matter how often, or from which threads, you add it.
@@ -18,7 +18,7 @@ internal import Synchronization
 /// - A notification made by an observer runs at once, at most 64 deep per channel on a thread. A deeper one
 ///   is not delivered and raises ``Fault/Code/recursionLimit``.
 ///
-/// The channel is Sendable if its protocol is. Observers are classes or actors; a value as observer traps.
+/// The channel is Sendable if its protocol is. Observers are classes or actors; adding a value type traps.
 public final class ProtocolChannel<Observer>: ListenerContainer {
     @usableFromInline let list: ListenerList
     /// By the address of the observer, which may have been deallocated: see `add`.
@@ -99,7 +99,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     /// inside, or write `{ try? $0.save() }`.
     ///
     /// - Parameters:
-    ///   - echo: Whether the sender is notified too, if it is an observer.
+    ///   - echo: Whether the sender is also notified, if it is an observer.
     ///   - isolation: The caller's isolation. Leave it out.
     ///   - body: Calls the method. It does not escape and runs in the caller's isolation.
     /// - Returns: How many observers were called.

@@ -11,8 +11,8 @@ internal import Synchronization
 /// ## Behavior
 /// - `ask` calls the responder with the highest priority, the first registered if several share it, and
 ///   throws what it throws.
-/// - Each call is a task of its own, which inherits the asker's priority and task-local values. Calls may
-///   overlap, and a responder may ask in turn.
+/// - Each call runs in a task of its own, which inherits the asker's priority and task-local values. Calls
+///   may overlap, and a responder may ask in turn.
 /// - Owners are held weakly, and strongly during a call.
 /// - If the asker's task is cancelled, `ask` throws `CancellationError` at once, whatever the responder does.
 public final class RequestChannel<Request: Sendable, Response: Sendable>: ListenerContainer, Sendable {
@@ -46,9 +46,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
 
     /// Registers a responder that belongs to an object.
     ///
-    /// The closure inherits the isolation of the code around it. Each request is a task of its own, so calls
-    /// may overlap. An error is thrown to the asker and raises no fault. A paused responder is passed over;
-    /// one that ends finishes the calls under way.
+    /// The closure inherits the isolation of the code around it. Each request is handled in a task of its
+    /// own, so calls may overlap. An error is thrown to the asker and raises no fault. A paused responder is
+    /// passed over; one that ends finishes the calls in progress.
     @discardableResult
     public func respond<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -95,13 +95,13 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         register(nil, ListenerOptions(priority, fileID, line)) { _, request in try await body(request) }
     }
 
-    /// Asks the responder of the highest priority.
-    /// - Parameter timeout: How long to wait; nil for no limit. Time while the machine sleeps does not count.
-    ///   With zero or less, no responder is asked.
+    /// Asks the responder with the highest priority.
+    /// - Parameter timeout: How long to wait; nil for no limit. Time during which the machine sleeps does not
+    ///   count. With zero or less, no responder is asked.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder``;
     ///   ``ChannelError/Code/recursionLimit`` if 1,024 calls wait for each other;
-    ///   ``ChannelError/Code/timedOut`` or `CancellationError`, both at once. After these two, the
-    ///   responder's task is cancelled, and not waited for.
+    ///   ``ChannelError/Code/timedOut`` or `CancellationError`, both without delay. After either of these
+    ///   two, the responder's task is cancelled, but not awaited.
     /// - Complexity: O(1), plus one step for each paused or deallocated responder before the one asked.
     public func ask(
         _ request: Request,

@@ -1,5 +1,5 @@
 extension StateChannel {
-    /// Stores a value, and suspends until every listener reached has finished with it, async ones too.
+    /// Stores a value, and suspends until every listener reached has finished with it, including async ones.
     ///
     /// Values are delivered one after the other: this first waits for its turn. Inside a listener it does not
     /// wait for listeners that are awaiting the caller.

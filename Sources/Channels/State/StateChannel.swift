@@ -43,7 +43,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     @_disfavoredOverload  // the trailing closure of `StateChannel(0) { … }` is a fault handler
     public convenience init(
         _ initial: State,
-        onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,
+        onDemand: @escaping @Sendable (_ hasListeners: Bool) -> Void,
         onFault: FaultHandler? = nil,
         diagnostics: Diagnostics = .off
     ) {
@@ -77,10 +77,11 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
 
     /// Stores a value and delivers it, after those already pending.
     ///
-    /// When this returns, listeners without isolation, or with the caller's, have received the value, unless
-    /// another one is being delivered or messages are queued for them: then it takes its turn. If too many
-    /// values are pending, this waits for up to 100 ms, but not inside a listener. If the value is refused
-    /// (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of this state.
+    /// When this returns, listeners that are nonisolated, or have the caller's isolation, have received the
+    /// value, unless another one is being delivered or messages are queued for them: then it takes its turn.
+    /// If too many values are pending, this waits for up to 100 ms, but not inside a listener. If the value
+    /// is refused (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of
+    /// this state.
     ///
     /// - Complexity: O(*n*) in the number of listeners that this call delivers to.
     @inlinable
@@ -162,13 +163,13 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
 }
 
 extension StateChannel {
-    /// Registers a listener that a form of ``Listenable`` has built.
+    /// Registers a listener built by one of the `listen` methods.
     /// - Precondition: Its buffering is not `.oldest`, which would drop the value stored.
     public func register(_ listener: consuming Listener<State>, isolation: isolated (any Actor)?) -> ListenerToken {
         register(listener, isolation: isolation, startsWithNext: false)
     }
 
-    /// - Parameter startsWithNext: Whether the listener receives later values only.
+    /// - Parameter startsWithNext: Whether the listener receives only later values.
     func register(
         _ listener: consuming Listener<State>,
         isolation: (any Actor)?,
@@ -179,14 +180,14 @@ extension StateChannel {
         let buffering = listener.registration.buffering ?? (listener.registration.isSequence ? .newest(1) : .unbounded)
         if case .async(_, _, .ignore) = listener.registration.delivery {
             fatalError(
-                "StateChannel<\(State.self)>: overlapping .ignore would end with a value other than the one stored; "
-                    + "write .replace"
+                "StateChannel<\(State.self)>: overlapping .ignore could leave the listener with a value other than the one "
+                    + "stored; write .replace"
             )
         }
         require(
             buffering.kind != .oldest,
-            "StateChannel<\(State.self)>: buffering \(buffering.text) would end with a value other than the one stored; "
-                + "write .newest or .unbounded"
+            "StateChannel<\(State.self)>: buffering \(buffering.text) could leave the listener with a value other than the "
+                + "one stored; write .newest or .unbounded"
         )
         listener.registration.buffering = buffering
         let entry = list.makeEntry(listener.registration, isCounted: true)

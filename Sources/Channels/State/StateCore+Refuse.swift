@@ -66,7 +66,7 @@ extension StateCore {
         let type = list.layout.type
         fatalError(
             "StateChannel<\(type)>.\(use) was used inside the body of `update` of the same channel, which holds its lock; "
-                + "write to the parameter of the body, or use the channel after `update`"
+                + "change the closure's `inout` parameter instead, or use the channel after `update` returns"
         )
     }
 }

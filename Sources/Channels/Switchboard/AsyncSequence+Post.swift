@@ -5,7 +5,7 @@ extension AsyncSequence where Element: Sendable {
     /// let feed = Task { try await socket.frames.post(to: frames) }
     /// ```
     ///
-    /// Each element is posted on the caller's isolation before the next is requested, so listeners on it are
+    /// Each element is posted in the caller's isolation before the next is requested, so listeners in it are
     /// called directly. It does not wait for listeners with a mailbox: bound their buffers if the sequence is
     /// fast. Cancelling the task stops it: no further element is requested, even if the sequence ignores
     /// cancellation. The channel is kept alive meanwhile.

@@ -24,7 +24,7 @@ extension ChannelParticipant {
 }
 
 extension ChannelParticipant where Self: Sendable {
-    /// Listens on a channel, on the closure's isolation, until this object is deallocated or leaves.
+    /// Listens on a channel, in the closure's isolation, until this object is deallocated or leaves.
     @discardableResult
     public func listen(
         on name: ChannelName<[String: any Sendable]>,

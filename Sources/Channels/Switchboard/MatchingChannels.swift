@@ -19,11 +19,11 @@ extension Switchboard {
     /// let log = board[matching: "shop.*"].listen { post in print(post.channelName ?? "", post.message) }
     /// ```
     ///
-    /// A listener takes its place by priority and registration among each channel's own listeners, and counts
-    /// in the result of `post`. It receives posts made on the channel itself and values of named states, but
-    /// neither requests nor protocol notifications. It has one token and at most one mailbox, and does not
-    /// keep channels alive. Channels without a name, such as `board[Checkout.self]`, match no pattern: see
-    /// ``posts``.
+    /// A listener takes its place among each channel's own listeners, in order of priority, then of
+    /// registration, and counts in the result of `post`. It receives posts made on the channel itself and
+    /// values of named states, but neither requests nor protocol notifications. It has one token and at most
+    /// one mailbox, and does not keep channels alive. Channels without a name, such as
+    /// `board[Checkout.self]`, match no pattern: see ``posts``.
     ///
     /// - Complexity: Registering a listener is O(*n*) in the number of names of the switchboard.
     public subscript(matching pattern: ChannelPattern) -> some Listenable<Posted<any Sendable>> {

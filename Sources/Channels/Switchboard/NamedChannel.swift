@@ -57,8 +57,8 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
 extension NamedChannel {
     /// Delivers a message to every listener of the name and of patterns that match it.
     ///
-    /// Listeners run by priority, then in the order of registration. Those without isolation, or with the
-    /// caller's, run before this method returns, unless messages are queued for them.
+    /// Listeners run in order of priority, then of registration. Those that are nonisolated, or have the
+    /// caller's isolation, run before this method returns, unless messages are queued for them.
     ///
     /// - Returns: How many listeners were called or enqueued. If there are none, nothing is kept.
     /// - Precondition: The name is not in use for another kind or type.
@@ -78,7 +78,8 @@ extension NamedChannel {
         return switchboard.post(message, post, to: key)
     }
 
-    /// Delivers a message, and suspends until every listener reached has finished with it, async ones too.
+    /// Delivers a message, and suspends until every listener reached has finished with it, including async
+    /// ones.
     ///
     /// Inside a listener, it does not wait for that listener.
     @discardableResult

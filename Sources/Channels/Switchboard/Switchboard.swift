@@ -140,27 +140,28 @@ public final class Switchboard: Sendable {
         remove(name.key)
     }
 
-    /// Removes the channel of a type of message. A channel still held continues on its own.
+    /// Removes the channel of a type of message. A channel you still hold keeps working on its own.
     /// - Returns: Whether there was one.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ type: Message.Type) -> Bool { remove(NameKey(of: type)) }
 
-    /// Frees the name of a state. A state still held continues without name and pattern listeners.
+    /// Frees the name of a state. A state you still hold keeps working, but without its name or pattern
+    /// listeners.
     /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<State: Sendable>(_ name: StateName<State>) -> Bool {
         remove(name.key)
     }
 
-    /// Frees the name of a request channel. A channel still held continues without the name.
+    /// Frees the name of a request channel. A channel you still hold keeps working, but without its name.
     /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<Request: Sendable, Response: Sendable>(_ name: RequestName<Request, Response>) -> Bool {
         remove(name.key)
     }
 
-    /// Frees a name given at run time, of any kind of channel. A channel still held continues without the
-    /// name.
+    /// Frees a name given at run time, of any kind of channel. A channel you still hold keeps working, but
+    /// without its name.
     /// - Returns: Whether the name was in use; false for an invalid name.
     @discardableResult
     public func removeChannel(_ name: String) -> Bool {
@@ -169,7 +170,7 @@ public final class Switchboard: Sendable {
     }
 
     /// Ends every listener, interceptor, responder and observation that an object owns on this switchboard,
-    /// on patterns too.
+    /// including those of patterns.
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAll(_ owner: AnyObject) {
         for (slot, _) in registry.channels { slot.list.removeListeners(of: owner) }
@@ -301,7 +302,7 @@ public final class Switchboard: Sendable {
 
     @inline(never)
     private static func trap(_ error: any Error) -> Never {
-        fatalError("\(error): write one kind and type for each name; the methods that take a String throw instead")
+        fatalError("\(error): use each name with one kind and type; the methods that take a String throw instead")
     }
 
     @usableFromInline

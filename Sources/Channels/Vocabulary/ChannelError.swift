@@ -17,7 +17,7 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         /// cycle of responders.
         public static let recursionLimit = Code(storage: .recursionLimit)
         /// The request was not answered in time. The responder may still be at work: only retry requests that
-        /// may be done twice, or raise the timeout.
+        /// are safe to repeat, or raise the timeout.
         public static let timedOut = Code(storage: .timedOut)
 
         /// The name of the code: `typeMismatch`.

@@ -18,18 +18,20 @@
 public protocol ChannelInstrument: Sendable {
     /// Wraps the post of a message.
     /// - Parameter deliver: Delivers the message: when it returns, direct listeners have run, and the message
-    ///   is enqueued for the others. Call it at most once; if you do not, the message is delivered
-    ///   afterwards. Its argument becomes ``DeliveryEvent/context``.
+    ///   is enqueued for the others. Call it at most once; if you do not, the message is delivered when this
+    ///   method returns. Its argument becomes ``DeliveryEvent/context``.
     func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void)
 
     /// Wraps the call of a synchronous listener.
-    /// - Parameter call: Calls the listener; otherwise it is called afterwards. Call it at most once.
+    /// - Parameter call: Calls the listener. Call it at most once; if you do not, the listener is called
+    ///   when this method returns.
     func deliver(_ delivery: DeliveryEvent, _ call: () -> Void)
 
     /// Wraps the call of an async listener or a responder.
     /// - Parameters:
-    ///   - isolation: The isolation on which the listener begins to run.
-    ///   - call: Calls the listener; otherwise it is called afterwards. Call it at most once.
+    ///   - isolation: The isolation in which the listener begins to run.
+    ///   - call: Calls the listener. Call it at most once; if you do not, the listener is called when this
+    ///     method returns.
     func deliver(
         _ delivery: DeliveryEvent,
         isolation: isolated (any Actor)?,

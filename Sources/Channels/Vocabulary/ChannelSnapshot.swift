@@ -1,6 +1,6 @@
 /// One channel and its listeners.
 public struct ChannelSnapshot: Sendable {
-    /// The name, the protocol or the pattern; without any, the message type.
+    /// The channel's name, protocol or pattern, or its message type if it has none of these.
     public let name: String
     /// The kind of the channel.
     public let kind: ChannelKind

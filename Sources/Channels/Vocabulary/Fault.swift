@@ -8,9 +8,9 @@ public struct Fault: Sendable, CustomStringConvertible {
         }
         private let storage: Storage
 
-        /// A post or a change of a state was refused: too many of the channel were under way on the thread,
-        /// too many changes had led to it, or too little of the thread's stack was left. End the loop of
-        /// posts, or post from a task.
+        /// A post or a change of a state was refused: posts of the channel were nested too deeply on the
+        /// thread, too many changes had led to it, or too little of the thread's stack was left. End the loop
+        /// of posts, or post from a task.
         public static let recursionLimit = Code(storage: .recursionLimit)
         /// Too many values of a state are pending: its listeners are slower than its setters. Set less often,
         /// or let listeners take the newest value only.
@@ -22,14 +22,14 @@ public struct Fault: Sendable, CustomStringConvertible {
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full. Raise the
         /// limit, or drop older messages with ``BufferingPolicy/newest(_:)``.
         public static let bufferOverflow = Code(storage: .bufferOverflow)
-        /// A listener, interceptor or async listener threw. Handle the error inside the listener: the message
-        /// is not delivered to it again.
+        /// A listener or interceptor threw. Handle the error inside the listener: the message is not
+        /// delivered to it again.
         public static let listenerThrew = Code(storage: .listenerThrew)
         /// A channel was requested with a ``Reentrancy`` other than its own, which it keeps. Use the same one
         /// everywhere.
         public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
-        /// A bridge could not carry a message, or its broker failed; ``Fault/underlyingError`` says why. Do
-        /// what its code says.
+        /// A bridge could not carry a message, or its broker failed; ``Fault/underlyingError`` says why. See
+        /// that error's code for the remedy.
         public static let bridgeFailed = Code(storage: .bridgeFailed)
 
         /// The name of the code: `recursionLimit`.

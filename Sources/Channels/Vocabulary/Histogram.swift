@@ -1,7 +1,7 @@
 /// Counts durations in 40 classes, each twice as wide as the last. Percentiles overestimate by at most a
 /// factor of two.
 public struct Histogram: Sendable {
-    /// `counts[n]` is the number of durations from 2^(*n*-1) up to 2^*n* nanoseconds. The 40th class has all
+    /// `counts[n]` is the number of durations from 2^(*n*-1) up to 2^*n* nanoseconds. The 40th bucket has all
     /// longer ones; trailing zeros are omitted.
     package let counts: [Int]
     /// The sum of all durations.
@@ -15,7 +15,8 @@ public struct Histogram: Sendable {
     /// The mean duration; nil if nothing was counted.
     public var mean: Duration? { count == 0 ? nil : total / count }
 
-    /// Returns the duration that a share did not exceed, rounded up to its class's end; nil without any.
+    /// Returns the duration that the given share of the durations did not exceed, rounded up to the end of
+    /// its bucket; nil if nothing was counted.
     /// - Parameter share: From 0 to 1, as in `percentile(0.99)`. Values outside are clamped; NaN traps.
     public func percentile(_ share: Double) -> Duration? {
         require(

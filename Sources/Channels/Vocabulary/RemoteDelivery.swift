@@ -20,15 +20,16 @@ public struct RemoteDelivery: Sendable {
     /// One reference, because every message from another process carries it.
     private let storage: Storage
 
-    /// The identifier: equal at each delivery and in each process that receives the message, and unlike every
-    /// other message of ``Posted/origin``. Empty if the sender gave none and the broker has none.
+    /// The identifier: equal at each delivery and in each process that receives the message, and different
+    /// from that of every other message with the same ``Posted/origin``. Empty if neither sender nor broker
+    /// provides one.
     public var id: String { storage.id }
 
     /// When the message was posted, by the sender's clock, in RFC 3339: `2026-01-31T12:34:56.789Z`. Nil if
-    /// the sender does not say. The clocks of two machines differ.
+    /// the sender does not give it. The clocks of two machines differ.
     public var time: String? { storage.time }
 
-    /// How often the message has been delivered to this durable name, this time included; 1 if it is not
+    /// How often the message has been delivered to this durable name, including this time; 1 if it is not
     /// durable. Deliveries to processes that ended before they had settled it count, as far as the broker
     /// knows.
     public var attempt: Int { storage.attempt }

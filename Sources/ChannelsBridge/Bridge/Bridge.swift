@@ -37,8 +37,7 @@ public final class Bridge: Sendable {
     /// `.running`.
     public let status = StateChannel(BridgeStatus(.created))
 
-    /// Events of the connection. Listeners without an isolation run on the transport's thread and must not
-    /// block it.
+    /// Events of the connection. Nonisolated listeners run on the transport's thread and must not block it.
     public var events: Channel<TransportEvent> { record.events }
 
     private struct Life {
@@ -115,9 +114,9 @@ public final class Bridge: Sendable {
 
     /// Connects, carries messages until the task is cancelled, and then closes the connection.
     ///
-    /// Without a broker it keeps trying after ``BridgeConfiguration/backoff``, at least every two seconds, and
-    /// so it does while the broker does not store what a durable route receives; ``status`` has the reason,
-    /// and each new reason raises a fault. Meanwhile, posted messages are queued.
+    /// Without a broker it keeps trying after ``BridgeConfiguration/backoff``, at least every two seconds. It
+    /// does the same while the broker does not store what a durable route receives. ``status`` says why, and
+    /// each new reason raises a fault. Meanwhile, posted messages are queued.
     ///
     /// In a service of swift-service-lifecycle, use `BridgeService` of `ChannelsObservability`, or
     /// `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
@@ -134,7 +133,7 @@ public final class Bridge: Sendable {
     /// - Throws: Permanent errors at startup: rejected credentials or certificate, a subscription that is not
     ///   permitted. ``BridgeError/Code/unsupported`` if the transport lacks a capability that a route needs.
     ///   The reason if the connection ends for good. ``BridgeError/Code/closingTimedOut`` if work was left
-    ///   undone at the end; ``statistics`` has the numbers. ``BridgeError/Code/alreadyRunning`` if it is
+    ///   undone at the end; ``statistics`` gives the numbers. ``BridgeError/Code/alreadyRunning`` if it is
     ///   already running. Cancellation is not an error.
     public func run() async throws {
         let (context, workers) = try begin()

@@ -17,8 +17,8 @@ public struct BridgeConfiguration: Sendable {
     /// `shop.sold` are published durably on `dead.shop.sold`, after the ``subjectPrefix``.
     ///
     /// A message is terminated only once its letter is stored; until then it is delivered again, after the
-    /// ``backoff``. ``DeadLetterBox`` republishes letters. `dead` by default. Nil: dead letters are only passed
-    /// to the handler, and lost without one.
+    /// ``backoff``. ``DeadLetterBox`` republishes letters. `dead` by default. If it is nil, dead letters are
+    /// only passed to the handler, and lost without one.
     public var deadLetters: String?
     /// How many messages all routes of the bridge may hold together: half for messages to be sent or
     /// acknowledged, half for messages queued for listeners, including lanes and mailboxes.
@@ -47,16 +47,16 @@ public struct BridgeConfiguration: Sendable {
     /// by default, which takes an hour with the default ``backoff``.
     public var failureLimit: Int
     /// How often the broker may deliver a durable message before it becomes a dead letter without reaching
-    /// listeners: for messages that crash the process every time.
+    /// listeners. This is for messages that crash the process every time.
     ///
-    /// Shutdowns and crashes count, also for messages that were only queued in that process: choose a large
-    /// number, such as 100. Nil by default: no limit.
+    /// Shutdowns and crashes count, even for messages that were only queued in that process: choose a large
+    /// number, such as 100. Nil by default, for no limit.
     public var deliveryLimit: Int?
     /// How long the listeners of a durable message may take together before the message counts as failed and
     /// is delivered again.
     ///
-    /// A running listener is not stopped. Messages behind it time out, too, without reaching a listener:
-    /// choose a limit that only a hanging listener exceeds. Nil by default: no limit.
+    /// A running listener is not stopped. Messages behind it also time out, without reaching a listener:
+    /// choose a limit that only a hanging listener exceeds. Nil by default, for no limit.
     public var listenerTimeout: Duration?
     /// The delays before a failed message is delivered again, and between attempts to publish, which are at
     /// most 30 seconds apart. From 100 milliseconds to five minutes by default.

@@ -18,7 +18,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let notConnected = Code(storage: .notConnected)
         /// The bridge or transport was closed. Run the bridge, or connect the transport, again.
         public static let closed = Code(storage: .closed)
-        /// The bridge is already running, or the transport connected. End that first, or create another one.
+        /// The bridge is already running, or the transport is already connected. End that first, or create
+        /// another one.
         public static let alreadyRunning = Code(storage: .alreadyRunning)
         /// The broker rejected the credentials. Correct them, and run the bridge again.
         public static let authenticationFailed = Code(storage: .authenticationFailed)

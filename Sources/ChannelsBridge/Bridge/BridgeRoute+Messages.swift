@@ -5,8 +5,8 @@ extension BridgeRoute {
     ///
     /// Messages posted before the bridge is connected are queued, up to ``BridgeConfiguration/messageLimit``.
     /// Durable messages are published in order, several before the first is acknowledged, and repeated until
-    /// they are acknowledged. `postAndWait` waits for publishing, too: when it returns, the broker has
-    /// acknowledged a durable message, or the report has the error.
+    /// they are acknowledged. `postAndWait` also waits for publishing: when it returns, the broker has
+    /// acknowledged a durable message, or the report contains the error.
     ///
     /// - Parameters:
     ///   - name: The name.
@@ -36,7 +36,7 @@ extension BridgeRoute {
 
     /// Subscribes to a name and posts the messages of other processes in this one.
     ///
-    /// `Posted.origin` has their source. They are never sent out again.
+    /// `Posted.origin` says where they come from. They are never sent out again.
     ///
     /// Messages are delivered one at a time. A durable message is acknowledged when every listener has
     /// finished with it, even if there is none, so register listeners before the bridge runs. If a listener
@@ -62,8 +62,8 @@ extension BridgeRoute {
     /// Subscribes to a name and posts its messages, including this process's own, on another name in this
     /// process.
     ///
-    /// Use it where a process posts work and does its share of it: a message on `ordered` is stored, and goes
-    /// to one of the processes with the durable name, maybe to its poster.
+    /// Use it where a process both posts work and takes a share of it: a message on `ordered` is stored, and
+    /// goes to one of the processes with the durable name, maybe to its poster.
     ///
     /// ```swift
     /// let routes: [BridgeRoute] = [
@@ -74,7 +74,7 @@ extension BridgeRoute {
     /// ```
     ///
     /// A listener on the first name receives this process's posts at once, without the broker. Otherwise, the
-    /// route is like ``incoming(_:durable:type:)``. Faults and dead letters have the first name.
+    /// route is like ``incoming(_:durable:type:)``. Faults and dead letters use the first name.
     ///
     /// - Precondition: The names differ.
     public static func incoming<Message: Decodable & Sendable>(
@@ -85,7 +85,7 @@ extension BridgeRoute {
     ) -> BridgeRoute {
         require(
             name != local,
-            "\(name) would be posted on itself: write 'incoming(_:durable:)', or another name after 'as:'"
+            "\(name) is both the local name and the remote one: write 'incoming(_:durable:)', or another name after 'as:'"
         )
         return incoming(pattern(name), Message.self, durable, type, postedOn: local)
     }

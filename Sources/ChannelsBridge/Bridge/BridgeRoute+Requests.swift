@@ -4,13 +4,14 @@ extension BridgeRoute {
     /// Forwards requests on a name to other processes if this one has no responder.
     ///
     /// `RequestChannel.ask` throws a `ChannelError` with the code `noResponder` if no process responds, and
-    /// with the code `timedOut` if no reply arrives within ``BridgeConfiguration/requestTimeout``; a
-    /// ``BridgeError`` if the remote responder threw, or there is no connection. The route counts as a
-    /// responder of the lowest priority.
+    /// with the code `timedOut` if no reply arrives within ``BridgeConfiguration/requestTimeout``. It throws
+    /// a ``BridgeError`` if the remote responder threw, or there is no connection. The route counts as a
+    /// responder with the lowest priority.
     ///
     /// - Parameter errors: A type of error that arrives as itself if the remote responder throws it, and the
-    ///   route ``answering(_:errors:)`` there declares it, too. Use an enum for several. Any other error
-    ///   arrives as a ``BridgeError`` with the code ``BridgeError/Code/remoteFailure`` and its description.
+    ///   route ``answering(_:errors:)`` there also declares it. Use an enum for several errors. Any other
+    ///   error arrives as a ``BridgeError`` with the code ``BridgeError/Code/remoteFailure`` and its
+    ///   description.
     public static func asking<
         Request: Codable & Sendable,
         Response: Codable & Sendable,

@@ -6,15 +6,16 @@
 /// `waitingToDeliver`, unless an earlier route matches it. State values that are replaced before they are
 /// sent or applied are not counted.
 public struct BridgeStatistics: Hashable, Sendable {
-    /// Messages and states accepted by the transport; durable messages and states: acknowledged by the
-    /// broker.
+    /// Messages and states accepted by the transport. Durable messages and states count once the broker has
+    /// acknowledged them.
     public var sent = 0
     /// Messages and states that could not be encoded or sent.
     public var failed = 0
     /// Messages not sent because the outgoing buffer was full, or because they were still queued when the
     /// bridge ended.
     public var dropped = 0
-    /// Messages and states delivered to the switchboard; durable messages: after every listener has finished.
+    /// Messages and states delivered to the switchboard. Durable messages count after every listener has
+    /// finished.
     public var received = 0
     /// This bridge's own messages that the broker returned.
     public var echoes = 0

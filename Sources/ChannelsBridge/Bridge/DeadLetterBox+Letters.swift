@@ -15,8 +15,8 @@ extension DeadLetterBox {
         public let deliveryCount: Int?
         /// When the letter was stored, as `2026-01-31T12:34:56.789Z`.
         public let time: String?
-        /// Whether the letter has been put back. Over NATS, nil for letters behind one that could not be put
-        /// back; a letter put back alone is removed.
+        /// Whether the letter has been put back. Over NATS, nil for letters stored after one that could not
+        /// be put back; a letter that is put back on its own is removed.
         public let isPutBack: Bool?
 
         fileprivate let number: UInt64

@@ -32,7 +32,7 @@ public struct DeadLetterBox: Sendable {
     /// bridges of other names acknowledge it without delivering it, and clients that are not bridges receive
     /// it again.
     ///
-    /// Only the letters are put back that there are when it begins, so that it ends also if they come back at
+    /// Only letters that are there when it begins are put back, so that it ends even if they come back at
     /// once. A letter is put back once: the box is itself a durable name, `dead-letters`. Letters in a stream
     /// without limits remain stored. Do not put letters back concurrently.
     ///
@@ -48,8 +48,7 @@ public struct DeadLetterBox: Sendable {
     ///   - transport: A transport that is not connected. It is closed at the end.
     ///   - limit: How many to put back.
     ///   - quiet: When no letter has arrived for this long, although there should be more, the box counts as
-    ///     empty. Zero or less throws
-    ///     ``BridgeError/Code/timedOut`` at once.
+    ///     empty. Zero or less throws ``BridgeError/Code/timedOut`` at once.
     /// - Returns: How many were put back. If an earlier call was killed, its letters become available again
     ///   after the broker's acknowledgement wait (8 seconds over NATS).
     /// - Throws: The first error, once the rest is done: the transport's, or ``BridgeError/Code/invalidName``

@@ -10,16 +10,16 @@ public import Channels
 ///
 /// It waits for both, retries until the target acknowledges a message, and after a kill continues with the
 /// unacknowledged ones. Each message keeps its identifier, by which a broker drops repeats. Up to 256
-/// messages are in flight: if the target loses a single message, as a cluster may while it elects a leader,
-/// that message arrives later.
+/// messages are in flight at once, so if the target loses one of them, as a cluster may while it elects a
+/// leader, that message arrives out of order.
 ///
 /// A message that the target can never take, because it is too large or not valid, is reported and kept as a
 /// dead letter at the source. `DeadLetterBox` puts it back there, and it is forwarded again.
 ///
-/// Anything else is an outage, which is reported and waited for: a lost connection, a stream that is missing or
-/// full, a permission that is missing. Messages on other subjects are forwarded meanwhile, until 256 wait.
+/// Anything else is an outage, which is reported and waited for: a lost connection, a stream that is missing
+/// or full, a permission that is missing. Messages on other subjects are forwarded meanwhile, until 256 wait.
 ///
-/// ``storeStatus()`` has its lag: the messages still to be forwarded, and the age of the oldest.
+/// ``storeStatus()`` reports its lag: the messages still to be forwarded, and the age of the oldest.
 public struct Relay: Sendable {
     /// What the relay is doing: `running` while both transports are connected, with the reason if the last
     /// attempt to forward failed.
@@ -78,7 +78,8 @@ public struct Relay: Sendable {
     /// dead letters. The others stay zero.
     public var statistics: BridgeStatistics { account.counters.withLock { $0 } }
 
-    /// Reports what the source has stored, with the relay's dead letters; ``name`` has the lag.
+    /// Reports what the source has stored, with the relay's dead letters; the lag is that of the durable name
+    /// ``name``.
     ///
     /// - Throws: `BridgeError/Code/notConnected` or `BridgeError/Code/closed` if the relay is not running;
     ///   the errors of the source.

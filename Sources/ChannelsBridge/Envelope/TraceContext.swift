@@ -3,7 +3,7 @@
 /// A bridge carries it without interpreting it.
 ///
 /// A message posted in a task in which ``current`` is bound carries it to the other processes. There,
-/// ``current`` is bound while the message is delivered: synchronous listeners without an isolation,
+/// ``current`` is bound while the message is delivered: synchronous listeners that are nonisolated,
 /// responders, and the messages that they post see it; listeners with a mailbox do not.
 ///
 /// ```swift

@@ -2,8 +2,8 @@ public import Channels
 
 /// A connection to a message broker, used by a ``Bridge``.
 ///
-/// Conform a client library to carry channels over its broker. ``InMemoryTransport`` is an example; the
-/// module `ChannelsBridgeTesting` has a suite that checks a conformance.
+/// Wrap a client library in a transport to carry channels over its broker. ``InMemoryTransport`` is an
+/// example; the module `ChannelsBridgeTesting` has a suite that checks a conformance.
 ///
 /// ## Lifecycle
 ///
@@ -75,7 +75,7 @@ public protocol Transport: Sendable {
     ///     has a message with this identifier, the result is ``BridgeError/Code/duplicateIdentifier``.
     ///   - onResult: Called once, from any thread, with nil when the broker has stored the message. It does
     ///     not block. Not called if the method throws.
-    /// - Throws: The errors of ``publish(_:durable:)``; at once, if there is no connection.
+    /// - Throws: The errors of ``publish(_:durable:)``, without delay if there is no connection.
     func publishDurably(
         _ message: TransportMessage,
         isRepeated: Bool,
@@ -88,11 +88,11 @@ public protocol Transport: Sendable {
     /// is delivered. This also holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
     ///
     /// A new durable name starts with the oldest stored message, unless ``TransportSubscription/start`` says
-    /// otherwise. Each of its messages has an ``InboundMessage/settle``. Whether messages that were published
-    /// without `durable` are delivered too depends on the broker. The name persists at the broker after
-    /// closing. Messages that are unsettled when the connection ends, or when the broker's acknowledgement
-    /// wait is over, are delivered again. No more than ``TransportSubscription/unsettledLimit`` messages are
-    /// unsettled at a time.
+    /// otherwise. Each of its messages has an ``InboundMessage/settle``. It depends on the broker whether
+    /// messages that were published without `durable` are also delivered. The name persists at the broker
+    /// after closing. Messages that are unsettled when the connection ends, or when the broker's
+    /// acknowledgement wait is over, are delivered again. No more than
+    /// ``TransportSubscription/unsettledLimit`` messages are unsettled at a time.
     ///
     /// - Parameters:
     ///   - subscription: The pattern, and for durable messages the name and how much to fetch.

@@ -4,7 +4,7 @@ internal import Channels
 ///
 /// It is valid by construction, so no transport has to validate it again. The subject is a valid channel
 /// name, without white space, control characters or wildcards (`"x 0\r\n\r\nPUB admin"` cannot be one), and
-/// the headers are valid too.
+/// the headers are valid as well.
 public struct TransportMessage: Hashable, Sendable {
     private let key: ExactText
     /// The subject it is published to: the name of the channel.

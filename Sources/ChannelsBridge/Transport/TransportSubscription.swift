@@ -17,12 +17,12 @@ public struct TransportSubscription: Hashable, Sendable {
         set { exactDurableName = newValue.map { ExactText($0) } }
     }
     /// The group, for messages that are not durable: each message goes to one of its subscribers, even if
-    /// their patterns differ. Nil: every subscriber receives it.
+    /// their patterns differ. If nil, every subscriber receives it.
     public var group: String? {
         get { exactGroup?.text }
         set { exactGroup = newValue.map { ExactText($0) } }
     }
-    /// Where the durable name starts, if the broker does not know it. Nil: the default of the transport,
+    /// Where the durable name starts, if the broker does not know it. If nil, the default of the transport,
     /// usually ``ReplayStart/beginning``.
     public var start: ReplayStart?
     /// How many messages of the durable name may be delivered to this transport and be unsettled. The

@@ -3,7 +3,8 @@ internal import Channels
 /// Remembers a fact about the latest messages, such as how often they failed: at least the last `limit`, at
 /// most twice as many.
 ///
-/// A message is remembered by a hash, so that it takes up the same few bytes however long the texts of a peer are.
+/// A message is remembered by a hash, so that it takes up the same few bytes however long the texts of a peer
+/// are.
 struct RecentMessages<Fact: Sendable>: Sendable {
     private let limit: Int
     private var recent: [MessageKey: Fact] = [:]
@@ -11,7 +12,7 @@ struct RecentMessages<Fact: Sendable>: Sendable {
 
     /// - Precondition: `limit` is positive.
     init(limit: Int) {
-        require(limit > 0, "defect of swift-channels: the last \(limit) messages are none")
+        require(limit > 0, "defect of swift-channels: a window of \(limit) messages is not positive")
         self.limit = limit
     }
 

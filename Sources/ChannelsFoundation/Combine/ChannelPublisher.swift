@@ -17,8 +17,8 @@ public import OpenCombine
 ///
 /// ## Behavior
 ///
-/// - A subscriber listens from the moment it subscribes, without isolation, so it is called before `post`
-///   returns, as with a subject. For a state, it receives the current value first.
+/// - A subscriber listens from the moment it subscribes. Its listener is nonisolated, so it is called before
+///   `post` returns, as with a subject. For a state, it receives the current value first.
 /// - It never receives more than it has requested. Other messages are queued in a buffer of its own; drops
 ///   from a full buffer are counted (``droppedCount``).
 /// - Calls never overlap, and follow each thread's order of posts. A thread that posts or requests also
@@ -41,8 +41,8 @@ public struct ChannelPublisher<Source: Listenable>: Publisher {
         self.buffering = buffering
     }
 
-    /// The number of messages dropped because a subscriber's buffer was full, over all subscribers of this
-    /// publisher.
+    /// The number of messages dropped because a subscriber's buffer was full, summed over all subscribers of
+    /// this publisher.
     public var droppedCount: Int { drops.value }
 
     /// Registers a listener for the subscriber.
@@ -59,7 +59,7 @@ extension Listenable {
     /// unmet demand.
     public var publisher: ChannelPublisher<Self> { ChannelPublisher(self, .unbounded) }
 
-    /// Returns a publisher of the messages from each subscription on.
+    /// Returns a publisher that starts with the first message after each subscription.
     ///
     /// - Parameter buffering: How many messages may be queued for a subscriber, and which one is dropped
     ///   beyond that. `.newest(1)` suits a state.

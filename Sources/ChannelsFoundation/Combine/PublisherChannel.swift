@@ -21,11 +21,11 @@ public import OpenCombine
 ///   subscription when it ends; `share()` the publisher to have one for all. A deallocated owner is noticed
 ///   at the next value, or when another channel is created.
 /// - The demand is unlimited; a listener's queue is bounded by its `buffering:`.
-/// - Listeners without isolation are called on the publisher's thread; main-actor listeners too, if that is
-///   the main queue.
+/// - Nonisolated listeners are called on the publisher's thread; so are main-actor listeners, if that is the
+///   main queue.
 /// - When the publisher finishes, listeners and sequences end, after the queued messages.
 ///
-/// You need not keep it: the subscription keeps what the listener needs.
+/// You do not need to keep it: the subscription keeps what the listener needs.
 public struct PublisherChannel<Upstream: Publisher>: Listenable, @unchecked Sendable
 where Upstream.Output: Sendable, Upstream.Failure == Never {
     // Unchecked because Combine does not say of its publishers that they are Sendable. It requires of them

@@ -16,11 +16,11 @@ public import Channels
 ///   another channel is created.
 /// - The closure that makes the message is called on the thread that posts the notification, once for each
 ///   notification; nil skips it.
-/// - Listeners without isolation are called on that thread, before the center's `post` returns. Those on the
-///   main actor are, too, if the notification is posted on the main queue. All others are called from their
+/// - Nonisolated listeners are called on that thread, before the center's `post` returns. So are listeners on
+///   the main actor, if the notification is posted on the main queue. All others are called from their
 ///   mailboxes. They are ordered among themselves as on any channel, but not relative to the center's other
 ///   observers.
-/// - It does not keep the center alive. You need not keep it: it lives as long as it has listeners.
+/// - It does not keep the center alive. You do not need to keep it: it lives as long as it has listeners.
 ///
 /// In `posts`, the channel has the notification's name; `sender` is used for loop detection only.
 ///

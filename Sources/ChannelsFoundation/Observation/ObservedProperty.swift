@@ -22,7 +22,7 @@ internal import Synchronization
 /// further objects are observed. A property that reads nothing observable never changes: its listeners
 /// receive the value once, and end.
 ///
-/// You don't need to keep it: the object keeps it alive.
+/// You do not need to keep it: the object keeps it alive.
 public final class ObservedProperty<Object: AnyObject & Observable, Value: Sendable>: Listenable {
     /// The value of the property.
     public typealias Message = Value

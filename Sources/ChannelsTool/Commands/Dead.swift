@@ -89,7 +89,7 @@ struct Dead: AsyncParsableCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Shows dead letters, each with its message.",
-            discussion: "What is text is shown as text, what is not as base64."
+            discussion: "A body that is text is shown as text, any other as base64."
         )
 
         @Argument(help: "The letters.")
@@ -111,11 +111,11 @@ struct Dead: AsyncParsableCommand {
     struct PutBack: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "putback",
-            abstract: "Puts dead letters back, for the listeners that had failed.",
+            abstract: "Puts dead letters back to the listeners that failed.",
             discussion: """
                 Prints the ID, the channel and the durable name of each. With --all, prints
-                how many were put back, and on standard error how many are left, if any
-                are. One that cannot be put back stays, and the tool fails when it has put
+                how many were put back, and on standard error how many are left, if any. A
+                letter that cannot be put back stays, and the tool fails once it has put
                 back the others.
                 """
         )
@@ -132,7 +132,7 @@ struct Dead: AsyncParsableCommand {
         @OptionGroup var box: Box
 
         func validate() throws {
-            if all == !id.isEmpty { throw ValidationError("give either letters or --all") }
+            if all == !id.isEmpty { throw ValidationError("pass either letters or --all") }
             if let count, count < 1 { throw ValidationError("--count is \(count); it must be at least 1") }
             if count != nil, !all { throw ValidationError("--count is for --all") }
         }

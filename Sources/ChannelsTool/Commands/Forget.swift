@@ -33,7 +33,7 @@ struct Forget: AsyncParsableCommand {
                 return StandardStreams.show(patterns.joined(separator: "\n"))
             }
             #endif
-            throw Failure("give --file: a server's durable names are removed by 'nats consumer rm'")
+            throw Failure("pass --file: a server's durable names are removed by 'nats consumer rm'")
         }
     }
 }

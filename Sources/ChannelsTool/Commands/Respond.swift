@@ -37,7 +37,7 @@ struct Respond: AsyncParsableCommand {
 
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count is \(count); it must be at least 1") }
-        if echo, json != nil { throw ValidationError("give either a response or --echo") }
+        if echo, json != nil { throw ValidationError("pass either a response or --echo") }
     }
 
     func run() async {

@@ -36,7 +36,7 @@ struct State: AsyncParsableCommand {
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count is \(count); it must be at least 1") }
         if count != nil, !watch { throw ValidationError("--count needs --watch") }
-        if watch, json != nil { throw ValidationError("give either a value or --watch") }
+        if watch, json != nil { throw ValidationError("pass either a value or --watch") }
     }
 
     func run() async {

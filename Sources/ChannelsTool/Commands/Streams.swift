@@ -23,12 +23,12 @@ struct Streams: AsyncParsableCommand {
             and HELD BY says which processes use the name, and for how long.
 
             PROCESSES counts those that currently request messages of the name; a server
-            does not say which, and a process without room does not request. It shows
-            OLDEST to users who may read its streams. --json prints the server's own
-            description of each.
+            does not say which, and a process without room does not request. A server
+            shows OLDEST to users who may read its streams. --json prints the server's
+            own description of each.
 
-            A file has one stream, 'messages', and PROCESSES are those that run and use
-            the name.
+            A file has only one stream, 'messages'. Its PROCESSES are those that run and
+            use the name.
             """
     )
 
@@ -47,7 +47,7 @@ struct Streams: AsyncParsableCommand {
         await reportingFailures {
             let deadLetters = try validName(deadLetters)
             if let stream, try validName(stream).contains(".") {
-                throw Failure("'\(stream)' is not a name of a stream: it has a dot")
+                throw Failure("'\(stream)' is not a stream name: it contains a dot")
             }
             let transport = try await connection.connect()
             #if SQLite
@@ -79,7 +79,7 @@ struct Streams: AsyncParsableCommand {
     #if SQLite
     private func show(_ status: StoreStatus, _ totals: SQLiteTransport.Totals) throws {
         guard stream == nil || stream == status.name else {
-            throw Failure("a file has one stream, '\(status.name)', and no \(stream ?? "")")
+            throw Failure("a file has only one stream, '\(status.name)', and no '\(stream ?? "")'")
         }
         if stream == nil {
             let stream = Stream(

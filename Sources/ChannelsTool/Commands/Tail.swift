@@ -15,8 +15,9 @@ struct Tail: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints messages as they are posted, and states as they change.",
         discussion: """
-            One line each: the name, a space, the JSON. What is not JSON is printed
-            as a JSON string. It listens from when it says so on standard error.
+            Prints one line for each: the name, a space and the JSON. A body that is
+            not JSON is printed as a JSON string. Listening has begun when the tool
+            says so on standard error.
 
             EXAMPLES
               channels tail 'shop.>'
@@ -74,7 +75,7 @@ struct Tail: AsyncParsableCommand {
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count is \(count); it must be at least 1") }
         if since != nil, durable != nil {
-            throw ValidationError("give either --since or --durable: a durable name has its own position")
+            throw ValidationError("pass either --since or --durable: a durable name has its own position")
         }
         if durable?.isEmpty == true { throw ValidationError("--durable needs a name") }
         if group?.isEmpty == true { throw ValidationError("--group needs a name") }

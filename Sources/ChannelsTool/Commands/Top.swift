@@ -8,9 +8,9 @@ struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows which channels are busiest, live.",
         discussion: """
-            A table of names with messages and bytes a second, and messages since
-            it began; the busiest comes first. In a terminal each table replaces the
-            one before; elsewhere it follows it.
+            Prints a table of names with messages and bytes per second, and messages
+            since it began; the busiest name comes first. In a terminal, each table
+            replaces the previous one; elsewhere, it follows it.
 
             EXAMPLES
               channels top
@@ -22,10 +22,10 @@ struct Top: AsyncParsableCommand {
     @Argument(help: "A name, or a pattern in which '*' stands for one token and '>' for the rest.")
     var pattern = ">"
 
-    @Option(help: ArgumentHelp("The time between two tables.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time between two refreshes.", valueName: "seconds"))
     var every = 1.0
 
-    @Option(help: ArgumentHelp("Stop after this many tables.", valueName: "n"))
+    @Option(help: ArgumentHelp("Stop after this many refreshes.", valueName: "n"))
     var times: Int?
 
     @OptionGroup(title: "Connection") var connection: ConnectionOptions

@@ -64,21 +64,22 @@ struct ConnectionOptions: ParsableArguments {
 
     /// Connects to the server, or opens the file.
     ///
-    /// - Parameter temporarily: Whether the server is to forget the durable name that the command subscribes under.
+    /// - Parameter temporarily: Whether the server is to forget the durable name that the command subscribes
+    ///   under.
     /// - Throws: A failure of one line.
     func connect(temporarily: Bool = false) async throws -> any Transport {
         if let file { return try await open(file) }
         #if NATS
         return try await connectToServer(temporarily)
         #else
-        throw Failure("give --file: built without NATS, so that there is no server to connect to")
+        throw Failure("pass --file: this build has no NATS support")
         #endif
     }
 
     private func open(_ path: String) async throws -> any Transport {
         #if SQLite
         #if NATS
-        guard server == nil else { throw Failure("give either --file or --server") }
+        guard server == nil else { throw Failure("pass either --file or --server") }
         #endif
         try Self.check(path)
         var configuration = SQLiteConfiguration(path: path)
@@ -88,13 +89,13 @@ struct ConnectionOptions: ParsableArguments {
         try await transport.connect(onEvent: Self.report)
         return transport
         #else
-        throw Failure("built without SQLite, so that \(path) cannot be read: swift run --traits SQLite channels")
+        throw Failure("this build has no SQLite support; to read \(path), run: swift run --traits SQLite channels")
         #endif
     }
 
     /// Opening a pipe would wait for whoever writes into it.
     private static func check(_ path: String) throws {
-        guard !path.isEmpty else { throw Failure("--file is empty: give the path of an SQLite file") }
+        guard !path.isEmpty else { throw Failure("--file is empty: pass the path of an SQLite file") }
         var status = stat()
         // Whether there is a file at all is told when it is opened.
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
@@ -150,7 +151,7 @@ struct ConnectionOptions: ParsableArguments {
     private func authentication() throws -> NATSConfiguration.Authentication {
         if credentials != nil || nkey != nil || user != nil || token != nil {
             let given = [credentials != nil, nkey != nil, user != nil, token != nil].filter { $0 }.count
-            guard given == 1 else { throw Failure("give only one of --credentials, --nkey, --user and --token") }
+            guard given == 1 else { throw Failure("pass only one of --credentials, --nkey, --user and --token") }
             return try Self.authentication(credentials, nkey, user, password ?? Self.variable("NATS_PASSWORD"), token)
         }
         return try Self.authentication(

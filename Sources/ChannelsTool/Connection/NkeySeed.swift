@@ -12,7 +12,7 @@ struct NkeySeed {
         }
         let lines = contents.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
         guard let seed = lines.lazy.compactMap(Self.seed).first else {
-            throw Failure("\(file): it contains no seed of a user's nkey")
+            throw Failure("\(file): it does not contain a user nkey seed")
         }
         publicKey = Self.text(of: [Self.userPrefix] + (try Self.publicKey(of: seed)))
     }

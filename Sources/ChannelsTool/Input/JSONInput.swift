@@ -13,7 +13,7 @@ struct JSONInput {
     init(_ argument: String?) throws {
         guard let argument else {
             guard isatty(STDIN_FILENO) == 0 else {
-                throw Failure("the message is missing: give JSON, @file, or - for standard input")
+                throw Failure("the message is missing: pass JSON, @file, or - for standard input")
             }
             try self.init(descriptor: STDIN_FILENO, "standard input")
             return

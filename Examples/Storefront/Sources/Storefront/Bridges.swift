@@ -53,7 +53,7 @@ enum Bridges {
     }
     #else
     struct NotThere: Error, CustomStringConvertible {
-        let description = "built without NATS: swift run --traits NATS Storefront --nats URL"
+        let description = "this build has no NATS support; run: swift run --traits NATS Storefront --nats URL"
     }
 
     private static func overNATS(_ url: String, _ shop: Shop) throws -> any Transport { throw NotThere() }
