@@ -18,9 +18,9 @@ extension ChannelName<Sale> {
 }
 
 extension TemporaryFile {
-    /// A connected transport. It waits for a lock as long as tests wait: a machine may stand still while one is held.
+    /// A connected transport. It never gives up while the file is locked: on a busy machine, a test may hold the lock for minutes.
     func connected(_ configuration: SQLiteConfiguration? = nil) async throws -> SQLiteTransport {
-        let transport = SQLiteTransport(configuration ?? SQLiteConfiguration(path: path, busyTimeout: .patience))
+        let transport = SQLiteTransport(configuration ?? SQLiteConfiguration(path: path, busyTimeout: .seconds(86_400)))
         try await transport.connect { event in
             // On a machine that stands still for seconds, a file is locked that long, and is told of. It goes on by itself.
             if case .failed(let error) = event, error.code != .notConnected { Issue.record("\(error)") }
