@@ -21,7 +21,8 @@ extension Channel {
     /// - Returns: How many listeners were called or enqueued; for a deferred post (`.queued`), how many
     ///   exist.
     /// - Complexity: O(*n*) in the number of listeners. Direct calls do not allocate; a mailbox allocates
-    ///   blocks of messages, and an envelope for a sender.
+    ///   blocks of messages. A post with a sender allocates an envelope if a mailbox keeps or a listener is
+    ///   told the sender.
     @inlinable @discardableResult
     public func post(
         _ message: Message,
@@ -79,7 +80,7 @@ extension Channel {
         isolation: isolated (any Actor)?
     ) async -> DeliveryReport {
         let tracker = PostTracker(chain: ListenerChain.call)
-        let envelope = Envelope(sender: sender, origin: origin, delivery: delivery, tracker: tracker)
+        let envelope = Envelope(list.name, sender: sender, origin: origin, delivery, tracker: tracker)
         let post = PostOptions(from: sender, echo: echo, isolation: isolation, at: site, envelope)
         MessageAddress.lending(message) { _ = list.post($0, post) }
         return await tracker.wait()
@@ -95,7 +96,7 @@ extension Channel {
         onEnd: @escaping @Sendable () -> Void
     ) {
         let tracker = PostTracker(chain: ListenerChain.call, onEnd: onEnd)
-        let envelope = Envelope(sender: nil, origin: origin, delivery: delivery, tracker: tracker)
+        let envelope = Envelope(list.name, origin: origin, delivery, tracker: tracker)
         let post = PostOptions(isolation: isolation, envelope)
         MessageAddress.lending(message) { _ = list.post($0, post) }
         tracker.end()

@@ -12,7 +12,7 @@ extension Channel {
         let options = ListenerOptions(Priority(.max), fileID, line)
         let interceptor = _Interceptor<Message>(owner, options) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
-                let post = Posted(message.load(as: Message.self), PostContext(frame))
+                let post = Posted(message.load(as: Message.self), frame.envelope)
                 if body(owner, post, frame.pointee.excluded == 0) { frame.stop() }
             }
         }

@@ -55,7 +55,7 @@ extension Interceptable {
         let interceptor = _Interceptor<Message>(owner, options) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
                 do {
-                    let post = Posted(message.load(as: Message.self), PostContext(frame))
+                    let post = Posted(message.load(as: Message.self), frame.envelope)
                     frame.apply(try body(owner, post), to: message)
                 } catch { frame.report(error) }
             }
@@ -77,8 +77,7 @@ extension Interceptable {
         let options = ListenerOptions(priority, fileID, line)
         let interceptor = _Interceptor<Message>(nil, options) { message, _, frame in
             do {
-                let post = Posted(message.load(as: Message.self), PostContext(frame))
-                frame.apply(try body(post), to: message)
+                frame.apply(try body(Posted(message.load(as: Message.self), frame.envelope)), to: message)
             } catch { frame.report(error) }
         }
         return _intercept(interceptor)

@@ -49,7 +49,8 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
     /// channel's ``Reentrancy``.
     ///
     /// - Returns: How many listeners were called.
-    /// - Complexity: O(*n*) in the number of listeners. Does not allocate.
+    /// - Complexity: O(*n*) in the number of listeners. Allocates only an envelope for a sender that listeners
+    ///   of ``posts`` are told.
     @inlinable @discardableResult
     public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         // Keeps the list alive until the post has ended.

@@ -3,8 +3,8 @@ struct LocalPosts<Content>: LocalListenable {
     fileprivate let channel: LocalChannel<Content>
 
     func _register(_ listener: consuming _LocalListener<LocalPosted<Content>>) -> LocalListenerToken {
-        let adapted: Listener<Content> = listener.listener.adaptedAtDelivery { message, context in
-            LocalPosted(message: message, sender: context.sender)
+        let adapted: Listener<Content> = listener.listener.adaptedAtDelivery { message, envelope in
+            LocalPosted(message: message, sender: envelope?.sender)
         }
         return channel._register(_LocalListener(adapted))
     }

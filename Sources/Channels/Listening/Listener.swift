@@ -103,12 +103,12 @@ extension Listener {
     /// runs where the listener runs, or before the listener's adaptors if it has any.
     @inlinable
     consuming func adaptedAtDelivery<Source>(
-        _ transform: @escaping @Sendable (Source, PostContext) -> Message?
+        _ transform: @escaping @Sendable (Source, Envelope?) -> Message?
     ) -> Listener<Source> {
         // Of calls that overlap, none may be compared with the one before, or cancelled for nothing.
         if registration.hasAdaptor || registration.overlaps {
             return adapting { message, frame, deliver in
-                guard let adapted = transform(message.load(as: Source.self), PostContext(frame)) else {
+                guard let adapted = transform(message.load(as: Source.self), frame.envelope) else {
                     return .skipped
                 }
                 return MessageAddress.lending(adapted) { deliver($0, false) }
@@ -119,7 +119,7 @@ extension Listener {
         }
         return Listener<Source>(
             registration.calling { message, owner, frame in
-                guard let adapted = transform(message.load(as: Source.self), PostContext(frame)) else { return }
+                guard let adapted = transform(message.load(as: Source.self), frame.envelope) else { return }
                 original.run(adapted, owner, frame)
             }
         )
@@ -128,16 +128,16 @@ extension Listener {
     /// Adapts an async listener. It is not called if the transform returns nil.
     @usableFromInline
     consuming func adaptedAwaiting<Source>(
-        _ transform: @escaping @Sendable (Source, PostContext) -> Message?
+        _ transform: @escaping @Sendable (Source, Envelope?) -> Message?
     ) -> Listener<Source> {
         var registration = registration
         if case .async(let original, let isolation, let overlapping) = registration.delivery {
-            let call: AsyncListenerCall = { message, owner, context in
-                guard let message = transform(message.load(as: Source.self), context) else { return }
+            let call: AsyncListenerCall = { message, owner, envelope in
+                guard let message = transform(message.load(as: Source.self), envelope) else { return }
                 // On the heap, so that its address stays valid while the closure is awaited.
                 let adapted = KeptMessage(message)
                 defer { withExtendedLifetime(adapted) {} }
-                try await original(adapted.address, owner, context)
+                try await original(adapted.address, owner, envelope)
             }
             registration.delivery = .async(call, isolation, overlapping)
         }

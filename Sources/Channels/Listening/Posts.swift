@@ -12,7 +12,7 @@ struct Posts<Source: Listenable>: Listenable {
         isolation: isolated (any Actor)?
     ) -> ListenerToken {
         source.register(
-            listener.adaptedAtDelivery { message, context in Posted(message, context) },
+            listener.adaptedAtDelivery { message, envelope in Posted(message, envelope) },
             isolation: isolation
         )
     }

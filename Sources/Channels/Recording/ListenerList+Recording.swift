@@ -39,14 +39,10 @@ extension ListenerList {
     func traceState(_ post: PostOptions, _ body: (PostOptions) -> Void) {
         let envelope = post.envelope
         guard let recorder = activeRecorder, recorder.traces, envelope?.trace == nil else { return body(post) }
-        let origin = envelope?.origin ?? .local
-        recorder.withTrace(nil, self, envelope?.sender.map { type(of: $0) }, origin, at: post.site) { trace in
-            body(
-                PostOptions(
-                    post,
-                    Envelope(envelope, sender: envelope?.sender, tracker: envelope?.tracker, trace: trace)
-                )
-            )
+        let (origin, sender) = (envelope?.origin ?? .local, envelope?.sender)
+        recorder.withTrace(nil, self, sender.map { type(of: $0) }, origin, at: post.site) { trace in
+            let traced = envelope?.copy(named: name, tracker: envelope?.tracker, trace: trace)
+            body(PostOptions(post, traced ?? Envelope(name, trace: trace)))
         }
     }
 

@@ -22,8 +22,9 @@ extension Recorder {
         var reached = 0
         withTrace(message, list, senderType, former?.origin ?? .local, at: frame.pointee.site) { trace in
             // Observers of a protocol have no mailbox, so their sender need not be Sendable.
-            let sender = list.kind == .protocol ? nil : former?.sender ?? sender.map { sendable($0) }
-            frame.pointee.envelope = Envelope(former, sender: sender, tracker: former?.tracker, trace: trace)
+            let sender = list.kind == .protocol ? nil : sender.map { sendable($0) }
+            let traced = former?.copy(named: list.name, tracker: former?.tracker, trace: trace)
+            frame.pointee.envelope = traced ?? Envelope(list.name, sender: sender, trace: trace)
             reached = deliver()
         }
         return reached

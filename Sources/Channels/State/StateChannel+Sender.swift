@@ -6,6 +6,6 @@ extension StateChannel {
         from sender: any AnyObject & Sendable,
         isolation: isolated (any Actor)? = #isolation
     ) {
-        store(value, PostOptions(isolation: isolation, Envelope(sender: sender, origin: .local, tracker: nil)))
+        store(value, PostOptions(isolation: isolation, Envelope(core.list.name, sender: sender)))
     }
 }

@@ -13,7 +13,9 @@ extension StateChannel {
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
         let tracker = PostTracker.awaitingTurn()
-        return await tracker.wait(isWaiting: store(value, tracker.post(isolation, PackedSite(fileID, line))))
+        return await tracker.wait(
+            isWaiting: store(value, tracker.post(on: core.list, isolation, PackedSite(fileID, line)))
+        )
     }
 
     /// Changes the value in place, and suspends until every listener reached has finished with it.
@@ -32,7 +34,7 @@ extension StateChannel {
     ) async throws(Failure) -> DeliveryReport {
         let tracker = PostTracker.awaitingTurn()
         var waits = false
-        try update(tracker.post(isolation, PackedSite(fileID, line)), &waits, body)
+        try update(tracker.post(on: core.list, isolation, PackedSite(fileID, line)), &waits, body)
         return await tracker.wait(isWaiting: waits)
     }
 }
@@ -45,8 +47,8 @@ extension PostTracker {
         return tracker
     }
 
-    fileprivate func post(_ isolation: (any Actor)?, _ site: PackedSite) -> PostOptions {
-        PostOptions(isolation: isolation, at: site, Envelope(sender: nil, origin: .local, tracker: self))
+    fileprivate func post(on list: ListenerList, _ isolation: (any Actor)?, _ site: PackedSite) -> PostOptions {
+        PostOptions(isolation: isolation, at: site, Envelope(list.name, tracker: self))
     }
 
     /// - Parameter isWaiting: Whether the turn is still to come.

@@ -65,7 +65,7 @@ extension Switchboard {
 extension StateChannel {
     /// Stores a value from another process.
     package func set(_ value: State, from origin: Origin, isolation: isolated (any Actor)? = #isolation) {
-        store(value, PostOptions(isolation: isolation, Envelope(sender: nil, origin: origin, tracker: nil)))
+        store(value, PostOptions(isolation: isolation, Envelope(core.list.name, origin: origin)))
     }
 }
 

@@ -21,7 +21,7 @@ struct MessageQueueTests {
 
         func append(withEnvelope: Bool) {
             last += 1
-            let envelope = withEnvelope ? Envelope(sender: Witness(envelopes), origin: .local, tracker: nil) : nil
+            let envelope = withEnvelope ? Envelope(nil, sender: Witness(envelopes)) : nil
             MessageAddress.lending(Witness(living, last)) { queue.append(copying: $0, envelope) }
             model.append((last, envelope))
         }
@@ -141,7 +141,7 @@ struct MessageQueueTests {
         var queue = MessageQueue(MessageLayout(Int.self))
         for number in 0..<40 {
             let isAwaited = number % 3 == 0
-            let envelope = Envelope(sender: nil, origin: .local, tracker: isAwaited ? tracker : nil)
+            let envelope = Envelope(nil, tracker: isAwaited ? tracker : nil)
             if isAwaited { tracker.expectOne() }
             MessageAddress.lending(number) { queue.append(copying: $0, envelope) }
         }

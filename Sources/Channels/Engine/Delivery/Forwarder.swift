@@ -28,12 +28,12 @@ final class Forwarder: ListenerRoute, @unchecked Sendable {  // constants
 
     /// Lends what the intake makes of a message. Returns what the body returns; 0 if it is skipped.
     @inline(never)
-    fileprivate func lendTaken(_ frame: FrameReference, _ body: (MessageAddress) -> Int) -> Int {
-        let context = PostContext(frame, in: frame.pointee.list)
-        guard let intake, let place = context.place, let name = place.channelName, place.process == nil,
-            let taken = intake(name, frame.boxedMessage)
+    fileprivate func lendTaken(_ posted: MessageAddress, _ body: (MessageAddress) -> Int) -> Int {
+        let post = posted.load(as: Posted<any Sendable>.self)
+        guard let intake, let envelope = post.envelope, let name = envelope.channelName, envelope.process == nil,
+            let taken = intake(name, post.message)
         else { return 0 }
-        return MessageAddress.lending(Posted(taken, context), body)
+        return MessageAddress.lending(Posted(taken, envelope), body)
     }
 }
 
@@ -48,16 +48,44 @@ extension ListenerEntry {
 }
 
 extension ListenerList {
-    /// Delivers the message of a post to the listener of a pattern, in the place of the entry that stands for it.
-    /// Returns 1 if it was reached, otherwise 0.
+    /// Delivers the message of a post to the listener of a pattern, in the place of the entry that stands for it, and
+    /// to those of the entries that follow and need no other treatment: what they receive is made once. Returns how many
+    /// were reached; the frame names the last entry as its listener.
     @inline(never)
     func forward(_ frame: FrameReference, _ entry: ListenerEntry) -> Int {
+        let message = frame.pointee.list.borrow { $0.layout.boxed(frame.pointee.message) }
+        let post = Posted(message, envelope(of: frame.pointee.ensureEnvelope()))
+        return MessageAddress.lending(post) { posted in
+            var reached = 0
+            var last = Unretained(entry)
+            while true {
+                reached += last.borrow { forward(posted, frame, $0) }
+                let address = last.borrow { $0.next.load(ordering: .sequentiallyConsistent) }
+                guard !frame.pointee.checksAll, let next = Unretained<ListenerEntry>(address: address),
+                    next.borrow({ onlyForwards(frame, $0) })
+                else { break }
+                last = next
+            }
+            frame.pointee.listener = last
+            return reached
+        }
+    }
+
+    /// As ``deliverByRoute(_:_:)`` finds it.
+    @inline(__always)
+    private func onlyForwards(_ frame: FrameReference, _ entry: ListenerEntry) -> Bool {
+        let word = entry.word.load(ordering: .acquiring)
+        return word & ListenerEntry.routing == ListenerEntry.forwarding
+            && word & ListenerEntry.number < frame.pointee.number
+    }
+
+    @inline(__always)
+    private func forward(_ posted: MessageAddress, _ frame: FrameReference, _ entry: ListenerEntry) -> Int {
         guard let forwarder = entry.forwarder else { return 0 }
         return forwarder.borrow { forwarder in
-            // Without an intake, the message is the same for all forwarders.
-            guard forwarder.intake != nil else { return forwarder.hub.hear(frame.posted, frame, forwarder.listener) }
+            guard forwarder.intake != nil else { return forwarder.hub.hear(posted, frame, forwarder.listener) }
             guard !forwarder.listener.hasEnded else { return 0 }
-            return forwarder.lendTaken(frame) { forwarder.hub.hear($0, frame, forwarder.listener) }
+            return forwarder.lendTaken(posted) { forwarder.hub.hear($0, frame, forwarder.listener) }
         }
     }
 
@@ -66,6 +94,7 @@ extension ListenerList {
     private func hear(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let former = frame.pointee.message
         frame.pointee.message = message
+        frame.pointee.beginCall(of: listener)
         let reached = isObserved ? hearObserved(frame, listener) : deliverByRoute(frame, listener)
         frame.pointee.message = former
         return reached

@@ -54,9 +54,10 @@ extension ListenerList {
                         reached &+= adaptAndCall(frame, listener)
                     }
                 } else {
-                    let count = deliverByRoute(frame, listener)
-                    reached &+= count
-                    if count > 1 { return frame.pointee.listener }
+                    frame.pointee.listener = entry
+                    reached &+= deliverByRoute(frame, listener)
+                    // The last one that the message has been delivered to.
+                    return frame.pointee.listener
                 }
                 return entry
             }
@@ -97,7 +98,7 @@ extension ListenerList {
 
     /// Delivers to a listener that is not a plain, uncounted closure called on the poster's thread, or to any
     /// listener if the post needs more. Returns how many it reached, which may include some of those that
-    /// follow. If there is more than one, the frame names the last as its listener.
+    /// follow. The frame, which names this one as its listener, then names the last of them.
     @inline(never)
     func deliverByRoute(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
@@ -124,7 +125,7 @@ extension ListenerList {
         return deliverIfAdmitted(frame, listener)
     }
 
-    /// Delivers to a listener if it is to receive the message.
+    /// Delivers to a listener, which the frame names, if it is to receive the message.
     @inline(never)
     func deliverIfAdmitted(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
@@ -137,8 +138,6 @@ extension ListenerList {
             return deliverAdmitted(frame, listener, owner, word, isLast: false)
         }
         let message = frame.pointee.message
-        // For those who end the listener, and for the site of a fault.
-        frame.pointee.beginCall(of: listener)
         guard listener.knownAdaptor.borrow({ $0.includes(message) }) else { return 0 }
         return adapt(message, frame, listener) { adapted, isLast in
             // The adaptor may have cancelled the listener.
@@ -174,14 +173,12 @@ extension ListenerList {
         countCall(of: listener, word)
         // The listener of the pattern is counted and waited for.
         if listener.isForwarder { return forward(frame, listener) }
-        frame.pointee.beginCall(of: listener)
         // Held until after the call.
         let reference = owner.map { OwnerReference($0) }
-        let (message, envelope) = (frame.pointee.message, frame.pointee.envelope)
+        let envelope = frame.pointee.envelope
         envelope?.tracker?.expectOne()
-        if envelope?.tracker != nil { frame.pointee.thrown = nil }
-        listener.run(message, reference, frame, envelope?.trace)
-        envelope?.tracker?.finish(frame.pointee.outcome(for: listener))
+        listener.run(frame.pointee.message, reference, frame, envelope?.trace)
+        envelope?.tracker?.finishCall(of: listener)
         return 1
     }
 
@@ -251,7 +248,6 @@ extension ListenerList {
 
     @inline(never)
     private func callUnowned(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
-        frame.pointee.beginCall(of: listener)
         countCall(of: listener, word)
         listener.body.call(frame.pointee.message, nil, frame, isBare: word & ListenerEntry.general == 0)
         return 1
@@ -265,14 +261,9 @@ extension ListenerList {
             endOrphan(listener)
             return 0
         }
-        frame.pointee.beginCall(of: listener)
         countCall(of: listener, word)
-        listener.body.call(
-            frame.pointee.message,
-            OwnerReference(owner),
-            frame,
-            isBare: word & ListenerEntry.general == 0
-        )
+        let reference = OwnerReference(owner)
+        listener.body.call(frame.pointee.message, reference, frame, isBare: word & ListenerEntry.general == 0)
         owner.release()
         return 1
     }

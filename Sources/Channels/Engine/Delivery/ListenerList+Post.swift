@@ -33,16 +33,17 @@ extension ListenerList {
     func post(_ frame: FrameReference) -> Int {
         let thread = ThreadReference.current
         if let refused = begin(frame, thread) { return refused }
-        guard !isObserved else { return postObserved(frame) }
-        let reached = withPost(frame, thread) { deliver(frame) }
-        if frame.pointee.hasQueue { deliverQueued(frame) }
-        return reached
+        guard !isObserved, !reentrancy.isQueued else { return postWithMore(frame) }
+        return withPost(frame, thread) { deliver(frame) }
     }
 
+    /// Delivers inside the instrument, and then what waited for the post to end.
     @inline(never)
-    private func postObserved(_ frame: FrameReference) -> Int {
+    private func postWithMore(_ frame: FrameReference) -> Int {
         let reached = deliverObserved(frame)
-        if frame.pointee.hasQueue { deliverQueued(frame) }
+        // Retained by `wait`.
+        let queue = frame.pointee.queue?.take()
+        while let next = queue?.posts.popFirst() { next() }
         return reached
     }
 
@@ -62,6 +63,7 @@ extension ListenerList {
         if let only {
             // The other listeners of its lane have already received the value.
             guard only.number < frame.pointee.number else { return }
+            frame.pointee.beginCall(of: only)
             _ = withPost(frame, .current) { deliverIfAdmitted(frame, only) }
         } else if isObserved {
             _ = deliverObserved(frame)

@@ -43,9 +43,10 @@ extension ListenerList {
 
     /// Keeps a copy of the message until the outer post has ended.
     private func wait(_ frame: FrameReference, behind outer: FrameReference, depth: Int) {
-        let queue = outer.pointee.queue ?? PostQueue()
-        let kept = KeptMessage(copying: frame.pointee.message, layout)
+        // Balanced in `postWithMore`, which delivers what waits.
+        let queue = outer.pointee.queue ?? .retaining(PostQueue())
         outer.pointee.queue = queue
+        let kept = KeptMessage(copying: frame.pointee.message, layout)
         let sender = frame.pointee.sender?.living
         let (site, echo) = (frame.pointee.site, frame.pointee.excluded == 0)
         let envelope = frame.pointee.envelope
@@ -55,26 +56,18 @@ extension ListenerList {
         let isolation = isElsewhere ? 0 : outer.pointee.isolation
         let chain = frame.pointee.chain
         envelope?.tracker?.expectOne(isListener: false)
-        queue.posts.append(
-            PostQueue.Waiting { [self] queue in
-                var later = PostFrame(self, kept.address, PostOptions(from: sender, echo: echo, at: site, envelope))
-                later.isolation = isolation
-                later.depth = depth
-                later.chain = chain
-                later.queue = queue
-                _ = later.lend { deliverObserved($0) }
-                later.end()
-                envelope?.tracker?.finish(.settled)
-                withExtendedLifetime(kept) {}
-            }
-        )
-    }
-
-    /// Delivers what waited for a post to end.
-    @inline(never)
-    func deliverQueued(_ frame: FrameReference) {
-        guard let queue = frame.pointee.queue else { return }
-        while let next = queue.posts.popFirst() { next.deliver(queue) }
+        let deliver = { [self] in
+            var later = PostFrame(self, kept.address, PostOptions(from: sender, echo: echo, at: site, envelope))
+            later.isolation = isolation
+            later.depth = depth
+            later.chain = chain
+            later.queue = queue
+            _ = later.lend { deliverObserved($0) }
+            later.end()
+            envelope?.tracker?.finish(.settled)
+            withExtendedLifetime(kept) {}
+        }
+        queue.borrow { $0.posts.append(deliver) }
     }
 
     func reportRecursion(_ top: FrameReference, limit: Int) {

@@ -19,19 +19,22 @@ struct PostFrame {
     var depth = 1
     /// How many changes of states led to this post; to a value, itself included.
     var chain = 0
-    /// Made on demand and released by ``end()``. Separate, so that creating and dropping a frame is free.
-    private var extras: Unretained<PostExtras>?
+    /// Retained, and released by ``end()``. Not a counted reference: to make and drop a frame without one is free.
+    private var envelopeReference: Unretained<Envelope>?
+    /// The posts that wait, made on a queued channel by its own listeners. The first post of a
+    /// chain keeps it.
+    var queue: Unretained<PostQueue>?
+    /// The listener being called, for the site of a fault. Kept alive by the list while the post is under
+    /// way.
+    var listener: Unretained<ListenerEntry>?
+    /// Where the reader of an adapted sequence expects its element; nil once it is there.
+    var place: MessageAddress?
     /// Whether every listener is checked for everything: a sender is excluded, the poster waits, or somebody counts.
     var checksAll: Bool
     /// Whether it is a value of a state whose turn has come.
     var isTurn = false
     /// Whether an interceptor has stopped the message.
     var isStopped = false
-    /// The listener being called, for the site of a fault. Kept alive by the list while the post is under
-    /// way.
-    var listener: Unretained<ListenerEntry>?
-    /// Where the reader of an adapted sequence expects its element; nil once it is there.
-    var place: MessageAddress?
 
     /// - Parameter post: Borrowed; an initialiser would otherwise retain it.
     @inline(__always)
@@ -44,16 +47,9 @@ struct PostFrame {
         site = post.site
         excluded = post.echo ? 0 : post.sender.map { Unretained($0).address } ?? 0
         checksAll = excluded != 0 || post.envelope?.tracker != nil
-        if post.envelope != nil { envelope = post.envelope }
-    }
-
-    @inline(__always)
-    mutating func ensureExtras() -> Unretained<PostExtras> {
-        if let extras { return extras }
-        // Balanced in `end`.
-        let made = PostExtras.make()
-        extras = made
-        return made
+        // Not by `envelope`: its setter would need the frame in memory, and the frame would be copied from there.
+        envelopeReference = post.envelope.map { Unretained($0) }
+        envelopeReference?.retain()
     }
 
     @inline(__always)
@@ -76,40 +72,38 @@ struct PostFrame {
 
     /// Releases what the frame holds. Called once, when the post has ended.
     @inline(__always)
-    mutating func end() { if let extras { PostExtras.giveBack(extras) } }
-
-    @inline(__always) var hasExtras: Bool { extras != nil }
-
-    @inline(__always) var hasQueue: Bool { extras?.borrow { $0.queue != nil } ?? false }
+    mutating func end() { if envelopeReference != nil { envelope = nil } }
 
     /// Whether anything travels with the message.
-    @inline(__always) var carriesMore: Bool { sender != nil || hasExtras && envelope != nil }
+    @inline(__always) var carriesMore: Bool { sender != nil || envelopeReference != nil }
 
-    /// Made when a mailbox first needs it.
+    /// What travels with the message; see also ``ensureEnvelope()``.
     var envelope: Envelope? {
-        get { extras?.object.envelope }
-        set { ensureExtras().object.envelope = newValue }
+        get { envelopeReference?.object }
+        @inline(never) set {
+            let former = envelopeReference
+            // Balanced in `end`, or when it is replaced.
+            envelopeReference = newValue.map { .retaining($0) }
+            // Runs user code: the deinits of what it holds.
+            former?.release()
+        }
     }
 
-    var queue: PostQueue? {
-        @inline(__always) get { extras?.object.queue }
-        set { ensureExtras().object.queue = newValue }
-    }
-
-    var thrown: (any Error)? {
-        get { extras?.object.thrown }
-        set { if extras != nil || newValue != nil { ensureExtras().object.thrown = newValue } }
+    /// Returns what travels with the message. Makes an envelope for a post that has only a sender.
+    mutating func ensureEnvelope() -> Envelope? {
+        if let envelope { return envelope }
+        // A sender that is being deinitialised is not passed on: a listener might keep it.
+        guard let sender = sender?.living else { return nil }
+        let made = Envelope(list.borrow { $0.name }, sender: sendable(sender))
+        envelope = made
+        return made
     }
 
     /// Returns what must be kept with a message in a mailbox; nil if nothing.
     mutating func envelopeToKeep(withTracker: Bool) -> Envelope? {
-        if let envelope {
-            guard envelope.tracker != nil, !withTracker else { return envelope }
-            return Envelope(envelope, sender: envelope.sender, tracker: nil, trace: envelope.trace)
-        }
-        guard let sender = sender?.living else { return nil }
-        envelope = Envelope(sender: sendable(sender), origin: .local, tracker: nil)
-        return envelope
+        let envelope = ensureEnvelope()
+        guard let envelope, envelope.tracker != nil, !withTracker else { return envelope }
+        return envelope.copy(named: envelope.channelName, trace: envelope.trace)
     }
 
     @inline(__always)
@@ -138,12 +132,20 @@ extension FrameReference {
         return count
     }
 
+    /// What the listener being called is told with its message.
+    @usableFromInline var envelope: Envelope? {
+        let message = pointee.ensureEnvelope()
+        // Its list, or the poster, keeps the list alive.
+        let list = pointee.listener?.borrow { $0.level?.borrow { Unretained($0.list) } }
+        return (list ?? pointee.list).borrow { $0.envelope(of: message) }
+    }
+
     /// Reports what a listener threw.
     @usableFromInline @inline(never)
     func report(_ error: any Error) {
-        if pointee.envelope?.tracker != nil { pointee.thrown = error }
         // The frame's caller keeps the list alive, and the list keeps the listener during the post.
         let listener = pointee.listener?.object
+        if let listener, !listener.isInterceptor { pointee.envelope?.tracker?.fail(listener, error) }
         let list = listener?.list ?? pointee.list.object
         list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
     }
@@ -159,15 +161,8 @@ extension FrameReference {
     }
 
     @usableFromInline
-    var sender: AnyObject? { pointee.sender?.object }
-
-    @usableFromInline
     func stop() { pointee.isStopped = true }
 }
 
 /// The messages that wait on a queued channel until the current post has ended. Used by one thread only.
-final class PostQueue {
-    struct Waiting { let deliver: (_ queue: PostQueue) -> Void }
-
-    var posts = Queue<Waiting>()
-}
+final class PostQueue { var posts = Queue<() -> Void>() }

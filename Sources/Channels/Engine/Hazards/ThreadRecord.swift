@@ -42,8 +42,6 @@ struct ThreadRecord: ~Copyable {
     var isSweeping = false
     /// The address of the ``Sweeper`` of the threads that have this record, retained, or 0.
     var sweeper: UInt = 0
-    /// The address of the extras for the next post that needs them, retained, or 0.
-    var spareExtras: UInt = 0
     /// The lowest address of the thread's stack; 0 until it is needed.
     var stackEnd: UInt = 0
     /// Never freed, like the record.

@@ -184,7 +184,7 @@ private struct AsyncCall: Sendable {
         // Loaded for the call only, so that it is freed before tasks that wait for the call resume.
         guard let list = listener.list, let closure = closure ?? mailbox.asyncCall else { return .discarded }
         do {
-            try await closure(message, owner, PostContext(envelope, list))
+            try await closure(message, owner, list.envelope(of: envelope))
             return .completed
         } catch {
             // A call that was replaced was asked to throw.

@@ -236,10 +236,9 @@ extension Lane {
         _ envelope: Envelope?
     ) {
         guard let envelope else { return listener.run(message, owner, frame) }
-        frame.pointee.thrown = nil
         frame.pointee.envelope = envelope
         listener.run(message, owner, frame, envelope.trace)
-        envelope.tracker?.finish(frame.pointee.outcome(for: listener))
+        envelope.tracker?.finishCall(of: listener)
         frame.pointee.envelope = nil
     }
 

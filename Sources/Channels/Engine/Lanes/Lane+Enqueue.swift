@@ -24,7 +24,7 @@ extension Lane {
 
     /// Enqueues a message, under one lock, for a listener and for those that follow it in its list, need no
     /// other treatment and share this lane, whose drain checks their owners. The caller has entered the list. Returns
-    /// how many have the message. If there is more than one, the frame names the last as its listener.
+    /// how many have the message; the frame names the last of them as its listener.
     @inline(never)
     func enqueueForSeveral(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
         let (message, number) = (frame.pointee.message, frame.pointee.number)

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The call of an async listener, which copies the message before it first suspends.
 @usableFromInline
-typealias AsyncListenerCall = @Sendable (MessageAddress, AnyObject?, PostContext) async throws -> Void
+typealias AsyncListenerCall = @Sendable (MessageAddress, AnyObject?, Envelope?) async throws -> Void
 
 @usableFromInline
 enum AsyncIsolation: Sendable {

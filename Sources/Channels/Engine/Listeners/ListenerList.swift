@@ -26,8 +26,8 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
     /// For the text of faults.
     let channelType: any Any.Type
     let kind: ChannelKind
-    /// Has the name; nil if there is none.
-    let place: PostPlace?
+    /// Says the name, to the listeners of messages that have no envelope; nil if there is none.
+    let envelope: Envelope?
     let reentrancy: Reentrancy
     let faults: FaultReporter
     let isLocal: Bool
@@ -73,7 +73,7 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
         self.layout = layout
         self.channelType = channelType
         self.kind = kind
-        place = .at(name)
+        envelope = name.map { Envelope($0) }
         self.reentrancy = reentrancy
         self.faults = faults
         isLocal = kind == .local
@@ -94,7 +94,7 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
 
     var hasClosed: Bool { withBareLock { isClosed } }
 
-    var name: String? { place?.channelName }
+    var name: String? { envelope?.channelName }
 
     var displayName: String { name ?? "\(channelType)" }
 

@@ -16,6 +16,8 @@ final class PostTracker: Sendable {
         /// Unfinished calls, plus 1 for the post itself.
         var outstanding = 1
         var isCancelled = false
+        /// The listeners whose call has thrown and not ended yet.
+        var failing: [UInt] = []
         var waiters = Waiters<Void>()
     }
 
@@ -59,6 +61,26 @@ final class PostTracker: Sendable {
         }
     }
 
+    /// Records what a call of an expected listener has thrown, which then ends by ``finishCall(of:)``.
+    func fail(_ listener: ListenerEntry, _ error: any Error) {
+        let failure = DeliveryFailure(error, listener, listener.owner)
+        state.withLock {
+            $0.failing.append(listener.address)
+            $0.report.failures.append(failure)
+        }
+    }
+
+    /// Records that a call of an expected listener has ended.
+    func finishCall(of listener: ListenerEntry) {
+        settle { state in
+            if let index = state.failing.firstIndex(of: listener.address) {
+                state.failing.remove(at: index)
+            } else {
+                state.report.completed += 1
+            }
+        }
+    }
+
     /// Counts a listener that is not waited for.
     func count(_ outcome: Outcome) {
         expectOne()
@@ -98,13 +120,6 @@ final class PostTracker: Sendable {
             resumed.resume()
         }
         return state.withLock { $0.report }
-    }
-}
-
-extension PostFrame {
-    func outcome(for listener: ListenerEntry) -> PostTracker.Outcome {
-        guard let thrown else { return .completed }
-        return .failed(DeliveryFailure(thrown, listener, listener.owner))
     }
 }
 

@@ -5,18 +5,19 @@
 public struct Posted<Message: Sendable>: Sendable {
     /// The message.
     public let message: Message
+    @usableFromInline let envelope: Envelope?
+
     /// The object passed as `from:`. To make it the owner of a listener, cast it to a class or a protocol
     /// first: Swift 6.3 does not accept this existential as an owner.
-    public let sender: (any AnyObject & Sendable)?
-    @usableFromInline let place: PostPlace?
+    @inlinable public var sender: (any AnyObject & Sendable)? { envelope?.sender }
     /// The name of the channel; nil if it has none. For the `posts` of a pattern, the text of the pattern.
-    @inlinable public var channelName: String? { place?.channelName }
+    @inlinable public var channelName: String? { envelope?.channelName }
     /// Whether the message was posted here or came over a bridge.
-    @inlinable public var origin: Origin { place?.process.map { .remote($0) } ?? .local }
+    @inlinable public var origin: Origin { envelope?.origin ?? .local }
 
     /// The identifier, time and attempt of a message that came in over a bridge; nil for one posted in this
     /// process, and for states.
-    public var delivery: RemoteDelivery? { place?.delivery }
+    public var delivery: RemoteDelivery? { envelope?.delivery }
 
     /// Creates a post, for tests of code that takes one.
     public init(
@@ -26,13 +27,12 @@ public struct Posted<Message: Sendable>: Sendable {
         origin: Origin = .local,
         delivery: RemoteDelivery? = nil
     ) {
-        self.init(message, PostContext(sender: sender, place: .at(channelName, origin.process, delivery)))
+        self.init(message, Envelope(channelName, sender: sender, origin: origin, delivery))
     }
 
     @inlinable
-    init(_ message: consuming Message, _ context: consuming PostContext) {
+    init(_ message: consuming Message, _ envelope: consuming Envelope?) {
         self.message = message
-        sender = context.sender
-        place = context.place
+        self.envelope = envelope
     }
 }
