@@ -56,6 +56,22 @@
     public var body: Void { () }
 }
 
+@MainActor public protocol Scene {}
+
+@MainActor public struct WindowGroup: Scene {
+    public init<Content>(@ViewBuilder content: () -> Content) {}
+}
+
+@MainActor public protocol App {
+    associatedtype Body: Scene
+    var body: Body { get }
+    init()
+}
+
+extension App {
+    public static func main() {}
+}
+
 public protocol EnvironmentKey {
     associatedtype Value
     static var defaultValue: Value { get }
