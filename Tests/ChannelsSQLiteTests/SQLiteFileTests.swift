@@ -343,8 +343,10 @@ struct SQLiteFileTests {
             try await transport.publishDurably(message("late", id: "1"), isRepeated: false) {
                 recorder.record($0 == nil)
             }
+            // It comes behind the message.
+            try await transport.subscribe(TransportSubscription(to: "shop.>")) { _ in }
             if ends.count == 0 { break }
-            // The machine stood still, and the file is taken for locked.
+            // The machine stood still, and the file was taken for locked.
             try await foreign.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         }
         let error = await #expect(throws: BridgeError.self) { try await transport.close(timeout: .milliseconds(20)) }

@@ -7,9 +7,9 @@ internal import GRDB
 struct SQLiteRetention {
     typealias Instant = ContinuousClock.Instant
 
-    /// The pause between two portions is for others, who try the lock every 2 ms.
+    /// The pause between two portions is for others, who try the lock every 10 ms at least.
     private static let (first, interval, pause) = (
-        Duration.seconds(10), Duration.seconds(30), Duration.milliseconds(5)
+        Duration.seconds(10), Duration.seconds(30), Duration.milliseconds(12)
     )
 
     /// When the next portion is due; nil while one is being removed.
