@@ -38,6 +38,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Channels", targets: ["Channels"]),
+        .library(name: "ChannelsDiagnostics", targets: ["ChannelsDiagnostics"]),
         .library(name: "ChannelsFoundation", targets: ["ChannelsFoundation"]),
         .library(name: "ChannelsBridge", targets: ["ChannelsBridge"]),
         .library(name: "ChannelsTesting", targets: ["ChannelsTesting"]),
@@ -95,6 +96,11 @@ let package = Package(
         .target(name: "CChannels"),
         .target(name: "Channels", dependencies: ["CChannels"], swiftSettings: settings + [.strictMemorySafety()]),
         .target(
+            name: "ChannelsDiagnostics",
+            dependencies: ["Channels"],
+            swiftSettings: settings + [.strictMemorySafety()]
+        ),
+        .target(
             name: "ChannelsFoundation",
             dependencies: ["Channels", openCombine],
             swiftSettings: settings + [.strictMemorySafety()]
@@ -110,6 +116,7 @@ let package = Package(
             name: "tour",
             dependencies: [
                 "Channels",
+                "ChannelsDiagnostics",
                 .target(name: "ChannelsBridge", condition: betweenProcesses),
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
                 .target(name: "ChannelsSQLite", condition: onlyWithSQLite),
@@ -122,7 +129,7 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
         .testTarget(
             name: "ChannelsTests",
-            dependencies: ["Channels", "ChannelsTesting", "TestSupport"],
+            dependencies: ["Channels", "ChannelsDiagnostics", "ChannelsTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -148,7 +155,10 @@ let package = Package(
         ),
         .testTarget(
             name: "ChannelsBridgeTests",
-            dependencies: ["Channels", "ChannelsBridge", "ChannelsTesting", "ChannelsBridgeTesting", "TestSupport"],
+            dependencies: [
+                "Channels", "ChannelsBridge", "ChannelsDiagnostics", "ChannelsTesting", "ChannelsBridgeTesting",
+                "TestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "TourTests", dependencies: ["tour"], swiftSettings: settings),
@@ -213,6 +223,7 @@ let package = Package(
             dependencies: [
                 "Channels",
                 "ChannelsBridge",
+                "ChannelsDiagnostics",
                 .product(name: "Logging", package: "swift-log", condition: onlyObserved),
                 .product(name: "Metrics", package: "swift-metrics", condition: onlyObserved),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: onlyObserved),
@@ -225,6 +236,7 @@ let package = Package(
             dependencies: [
                 "Channels",
                 "ChannelsBridge",
+                "ChannelsDiagnostics",
                 "ChannelsTesting",
                 "TestSupport",
                 .target(name: "ChannelsObservability", condition: onlyObserved),
@@ -241,6 +253,7 @@ let package = Package(
             name: "ChannelsInspector",
             dependencies: [
                 "Channels",
+                "ChannelsDiagnostics",
                 .product(name: "Hummingbird", package: "hummingbird", condition: onlyWithInspector),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: onlyWithInspector),
                 .product(name: "NIOCore", package: "swift-nio", condition: onlyWithInspector),
@@ -268,6 +281,7 @@ let package = Package(
             name: "ChannelsInspectorTests",
             dependencies: [
                 "Channels",
+                "ChannelsDiagnostics",
                 "ChannelsTesting",
                 "TestSupport",
                 .target(name: "ChannelsInspector", condition: onlyWithInspector),

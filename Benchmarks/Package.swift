@@ -29,6 +29,7 @@ let package = Package(
             dependencies: [
                 "CCounting",
                 .product(name: "Channels", package: "swift-channels"),
+                .product(name: "ChannelsDiagnostics", package: "swift-channels"),
                 .product(name: "OpenCombine", package: "OpenCombine"),
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
             ],

@@ -32,7 +32,11 @@ let package = Package(
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
     targets: [
-        .executableTarget(name: "soak", dependencies: channels, swiftSettings: settings),
+        .executableTarget(
+            name: "soak",
+            dependencies: channels + [.product(name: "ChannelsDiagnostics", package: "swift-channels")],
+            swiftSettings: settings
+        ),
         .target(name: "CMemory"),
         .executableTarget(name: "memory", dependencies: channels + ["CMemory"], swiftSettings: settings),
         // Built by name, with their trait.

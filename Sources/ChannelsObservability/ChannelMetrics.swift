@@ -1,6 +1,7 @@
 #if Observability
 public import Channels
 public import ChannelsBridge
+internal import ChannelsDiagnostics
 public import Metrics
 public import ServiceLifecycle
 
@@ -13,7 +14,7 @@ public import ServiceLifecycle
 /// try await ServiceGroup(services: [metrics], logger: logger).run()
 /// ```
 ///
-/// Posting costs no more than the switchboard's `Diagnostics`: counts are read from a snapshot. Only times
+/// Posting costs no more than the switchboard's `diagnostics`: counts are read from a snapshot. Only times
 /// are recorded at each call, and only with `.trace`.
 ///
 /// | Metric | Dimensions | |

@@ -82,7 +82,7 @@ extension Switchboard {
     fileprivate func listenersLeft(after limit: Duration) async -> [String] {
         let deadline = ContinuousClock.now + limit.asLimit
         while true {
-            let left = snapshot().listeners
+            let left = listeners
             guard !left.isEmpty, ContinuousClock.now < deadline, !Task.isCancelled else { return left }
             // Nothing says when the last reference to an owner is released.
             await Task.yield()
@@ -90,11 +90,12 @@ extension Switchboard {
     }
 }
 
-extension SwitchboardSnapshot {
-    fileprivate var listeners: [String] {
-        (channels + protocols + patterns).flatMap { channel in
+extension Switchboard {
+    private var listeners: [String] {
+        let shown = shown
+        return (shown.channels + shown.protocols + shown.patterns).flatMap { channel in
             // The listener of a pattern is in each channel that matches, and is named once, with its pattern.
-            channel.listeners.filter { $0.delivery != .pattern }.map { "\(channel.name): \($0)" }
+            channel.listeners.filter { $0.entry.delivery != .pattern }.map { "\(channel.name): \($0)" }
         }
     }
 }

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 
 /// Where the objects meet, and what keeps them alive: channels hold their listeners weakly.
 @MainActor

@@ -1,5 +1,6 @@
 import Channels
 import ChannelsBridge
+import ChannelsDiagnostics
 import ChannelsTesting
 import Testing
 

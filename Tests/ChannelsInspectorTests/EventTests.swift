@@ -1,5 +1,6 @@
 #if Inspector
 import Channels
+import ChannelsDiagnostics
 import Foundation
 import Logging
 import ServiceLifecycle

@@ -2,6 +2,7 @@
 import Testing
 
 @testable import Channels
+@testable import ChannelsDiagnostics
 @testable import ChannelsInspector
 
 /// What pages are told of what was found.

@@ -1,6 +1,7 @@
 #if Observability
 import Channels
 import ChannelsBridge
+import ChannelsDiagnostics
 import ChannelsObservability
 import ChannelsTesting
 import Dispatch

@@ -1,3 +1,4 @@
+import ChannelsDiagnostics
 import ChannelsTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 import Dispatch
 import Foundation
 import Testing
@@ -185,7 +186,9 @@ struct MemoryTests {
             endIfItHangs()
             let before = bytesInUse()
             for _ in 0..<10 {
-                let channels = (0..<4_000).map { _ in Channel<Int>(diagnostics: .trace) }
+                let board = Switchboard(diagnostics: .trace)
+                let channels = (0..<4_000).map { _ in Channel<Int>() }
+                for channel in channels { board.watch(channel, as: "channel") }
                 let owner = Owner()
                 for channel in channels { channel.listen(owner) { _, _ in } }
                 await onThreads(2) { _ in for channel in channels { channel.post(1) } }

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 import ChannelsTesting
 import Dispatch
 import Testing
@@ -67,7 +68,8 @@ struct MissedTests {
     @Test(arguments: [BufferingPolicy.unbounded, .oldest(2), .newest(2)])
     func theAccountsAddUpWhenThreadsPostAndOnePausesAndResumes(policy: BufferingPolicy) async {
         for _ in 0..<20 {
-            let channel = Channel<Int>(onFault: { _ in }, diagnostics: .counts)
+            let (board, channel) = (Switchboard(diagnostics: .counts), Channel<Int>(onFault: { _ in }))
+            board.watch(channel, as: "channel")
             let clerk = Clerk()
             let tokens = [
                 channel.listen { _ in },

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 import Testing
 
 /// Names that are looked up and posted to, without a lock, while others come, go and change their type.

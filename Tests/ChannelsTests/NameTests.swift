@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 import Testing
 
 /// Rule 13: which texts are names, and when two are the same.

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 import Testing
 
 /// Rule 13: `café` with a composed and with a decomposed last letter is two names, which a `String` takes for one.

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 import Dispatch
 import Foundation
 @_exported public import TestSupport

@@ -1,4 +1,5 @@
 import ChannelsBridge
+import ChannelsDiagnostics
 import Logging
 import ServiceLifecycle
 

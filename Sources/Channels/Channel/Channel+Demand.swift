@@ -8,7 +8,7 @@ extension Channel {
     /// - Parameter listeningChanged: Called without locks by the thread that added or removed the listener,
     ///   before `register` or `cancel` returns. Calls may overtake each other: read ``hasListeners``.
     package convenience init(name: String?, listeningChanged: @escaping @Sendable () -> Void) {
-        self.init(name: name, reentrancy: .nested(limit: 64), faults: .with(nil), diagnostics: .off)
+        self.init(name: name, reentrancy: .nested(limit: 64), faults: .with(nil))
         list.delegate = DemandDelegate(listeningChanged)
     }
 
@@ -35,10 +35,9 @@ extension Channel {
     public convenience init(
         onDemand: @escaping @Sendable (_ hasListeners: Bool) -> Void,
         reentrancy: Reentrancy = .nested(limit: 64),
-        onFault: FaultHandler? = nil,
-        diagnostics: Diagnostics = .off
+        onFault: FaultHandler? = nil
     ) {
-        self.init(reentrancy: reentrancy, onFault: onFault, diagnostics: diagnostics)
+        self.init(reentrancy: reentrancy, onFault: onFault)
         Demand.report(onDemand, of: list)
     }
 }

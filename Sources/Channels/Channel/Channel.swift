@@ -26,24 +26,21 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable, Listen
     /// - Parameters:
     ///   - reentrancy: What happens to posts that its listeners make during their call.
     ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
-    ///   - diagnostics: What to record in addition to mailboxes, drops and faults, which are always counted.
     public convenience init(
         reentrancy: Reentrancy = .nested(limit: 64),
-        onFault: FaultHandler? = nil,
-        diagnostics: Diagnostics = .off
+        onFault: FaultHandler? = nil
     ) {
-        self.init(name: nil, reentrancy: reentrancy, faults: .with(onFault), diagnostics: diagnostics)
+        self.init(name: nil, reentrancy: reentrancy, faults: .with(onFault))
     }
 
-    init(name: String?, reentrancy: Reentrancy, faults: FaultReporter, diagnostics: Diagnostics) {
+    init(name: String?, reentrancy: Reentrancy, faults: FaultReporter) {
         list = ListenerList(
             layout: MessageLayout(Message.self),
             of: Self.self,
             kind: .messages,
             name: name,
             reentrancy: reentrancy,
-            faults: faults,
-            diagnostics: diagnostics
+            faults: faults
         )
     }
 

@@ -63,11 +63,14 @@ extension ListenerContainer where Self: Sendable {
 /// Backs the members of ``ListenerContainer``. Public because it appears in a requirement.
 public struct _ListenerTable {
     /// Nil: there is no channel of the name.
-    let list: ListenerList?
+    package let list: ListenerList?
     /// What the listeners receive.
     let content: ChannelContent
     /// Also where there is no channel of the name.
     let name: String?
+
+    /// The types of what the listeners receive, as they are shown.
+    package var messageType: String { content.types }
 
     init(_ list: ListenerList, _ content: ChannelContent) {
         self.init(list, content, name: list.name)

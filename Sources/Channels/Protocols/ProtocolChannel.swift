@@ -25,18 +25,17 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     private let entries = Locked<[UInt: ListenerEntry]>([:])
 
     /// Creates a channel without observers.
-    public convenience init(onFault: FaultHandler? = nil, diagnostics: Diagnostics = .off) {
-        self.init(faults: .with(onFault), diagnostics: diagnostics)
+    public convenience init(onFault: FaultHandler? = nil) {
+        self.init(faults: .with(onFault))
     }
 
-    init(faults: FaultReporter, diagnostics: Diagnostics) {
+    init(faults: FaultReporter) {
         list = ListenerList(
             layout: MessageLayout(Visitor.self),
             of: Self.self,
             kind: .protocol,
             name: "\(Observer.self)",
-            faults: faults,
-            diagnostics: diagnostics
+            faults: faults
         )
     }
 
@@ -208,19 +207,15 @@ extension ListenerList {
             return frame.lend { frame in
                 let thread = ThreadReference.current
                 if let refused = begin(frame, thread) { return refused }
-                if let activeInstrument { return notify(frame, visit, inside: activeInstrument) }
+                if isObserved { return notifyObserved(frame, visit) }
                 return withPost(frame, thread) { notify(frame, visit) }
             }
         }
     }
 
     @inline(never)
-    private func notify(
-        _ frame: FrameReference,
-        _ visit: (MessageAddress) -> Void,
-        inside instrument: any ListInstrument
-    ) -> Int {
-        instrument.post(frame, on: self) { withPost(frame, .current) { notify(frame, visit) } }
+    private func notifyObserved(_ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Int {
+        insideInstrument(frame) { withPost(frame, .current) { notify(frame, visit) } }
     }
 
     @inline(__always)

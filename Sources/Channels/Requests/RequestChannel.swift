@@ -24,18 +24,17 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     let list: ListenerList
 
     /// Creates a channel without responders.
-    public convenience init(onFault: FaultHandler? = nil, diagnostics: Diagnostics = .off) {
-        self.init(name: nil, faults: .with(onFault), diagnostics: diagnostics)
+    public convenience init(onFault: FaultHandler? = nil) {
+        self.init(name: nil, faults: .with(onFault))
     }
 
-    init(name: String?, faults: FaultReporter, diagnostics: Diagnostics) {
+    init(name: String?, faults: FaultReporter) {
         list = ListenerList(
             layout: MessageLayout(Responder?.self),
             of: Self.self,
             kind: .requests,
             name: name,
-            faults: faults,
-            diagnostics: diagnostics
+            faults: faults
         )
     }
 
@@ -111,10 +110,10 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     ) async throws -> Response {
         try Task.checkCancellation()
         if let timeout, timeout <= .zero { throw timedOut(after: timeout) }
-        let trace = list.traceRequest(Request.self, at: PackedSite(fileID, line))
+        let trace = list.activeInstrument?.traceRequest(Request.self, on: list, at: PackedSite(fileID, line))
         if let error = recursionError { throw error }
         guard let responder = responders(most: 1).first else {
-            list.noteUnreceived()
+            list.activeInstrument?.noteUnreceived()
             throw ChannelError(
                 .noResponder,
                 name: list.name,
@@ -135,11 +134,11 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async -> [Result<Response, any Error>] {
-        let trace = list.traceRequest(Request.self, at: PackedSite(fileID, line))
+        let trace = list.activeInstrument?.traceRequest(Request.self, on: list, at: PackedSite(fileID, line))
         if let error = recursionError { return [.failure(error)] }
         let responders = responders(most: .max)
         guard !responders.isEmpty else {
-            list.noteUnreceived()
+            list.activeInstrument?.noteUnreceived()
             return []
         }
         return await withTaskGroup(of: (Int, Result<Response, any Error>).self) { group in

@@ -31,35 +31,33 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     @usableFromInline let core: StateCore
 
     /// Creates a state with its first value.
-    public convenience init(_ initial: State, onFault: FaultHandler? = nil, diagnostics: Diagnostics = .off) {
-        self.init(initial, name: nil, faults: .with(onFault), diagnostics: diagnostics)
+    public convenience init(_ initial: State, onFault: FaultHandler? = nil) {
+        self.init(initial, name: nil, faults: .with(onFault))
     }
 
     /// Creates a state that calls `onDemand` when its first listener is added and its last one removed, to
     /// start and stop its source.
     /// - Parameter onDemand: Called alternately with true (first listener added) and false (last one removed,
     ///   or the state deallocated or finished). Calls never overlap and hold no lock;
-    ///   ``Channel/init(onDemand:reentrancy:onFault:diagnostics:)`` names their threads.
+    ///   ``Channel/init(onDemand:reentrancy:onFault:)`` names their threads.
     @_disfavoredOverload  // the trailing closure of `StateChannel(0) { … }` is a fault handler
     public convenience init(
         _ initial: State,
         onDemand: @escaping @Sendable (_ hasListeners: Bool) -> Void,
-        onFault: FaultHandler? = nil,
-        diagnostics: Diagnostics = .off
+        onFault: FaultHandler? = nil
     ) {
-        self.init(initial, onFault: onFault, diagnostics: diagnostics)
+        self.init(initial, onFault: onFault)
         Demand.report(onDemand, of: list)
     }
 
-    init(_ initial: State, name: String?, faults: FaultReporter, diagnostics: Diagnostics) {
+    init(_ initial: State, name: String?, faults: FaultReporter) {
         let list = ListenerList(
             layout: MessageLayout(State.self),
             of: Self.self,
             kind: .state,
             name: name,
             reentrancy: .queued,
-            faults: faults,
-            diagnostics: diagnostics
+            faults: faults
         )
         core = MessageAddress.lending(initial) { StateCore(list, initial: $0) }
     }

@@ -58,7 +58,7 @@ extension Switchboard {
         // Inserted directly, so that the delegate does not see the hub before it has its listener.
         hub.insert(entry, priority: listener.priority.rawValue)
         patterns.add(patternListener, to: registry)
-        observation.apply(to: hub)
+        instrument?.apply(to: hub)
         hub.didUnlock()
         // Its owner may be in its deinit, and no post to the hub would notice.
         if entry.isOrphan { entry.cancel() }

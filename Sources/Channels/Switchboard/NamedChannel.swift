@@ -143,7 +143,7 @@ extension Switchboard {
     /// Whether a pattern matches the name. If none does, counts the post as unreceived.
     private func hasPattern(_ key: NameKey, toPost type: any Any.Type) -> Bool {
         if patterns.match(key.name) { return true }
-        observation.noteUnreceived(key.name ?? "\(type)", type)
+        instrument?.noteUnreceived(key.name ?? "\(type)", type)
         return false
     }
 }

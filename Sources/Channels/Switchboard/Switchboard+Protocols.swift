@@ -1,9 +1,9 @@
 extension Switchboard {
     /// Returns the channel for a protocol type. Two protocols with the same name have separate channels.
     public func protocolChannel<Observer: Sendable>(_ observer: Observer.Type) -> ProtocolChannel<Observer> {
-        let channel = protocols.channel(Observer.self) { ProtocolChannel(faults: faults, diagnostics: .off) }
-        // Also for an existing one: a change of diagnostics while it is entered may not have found it.
-        observation.apply(to: channel.list)
+        let channel = protocols.channel(Observer.self) { ProtocolChannel(faults: faults) }
+        // Also for an existing one: an instrument that was added while it was entered may not have found it.
+        instrument?.apply(to: channel.list)
         return channel
     }
 

@@ -28,7 +28,8 @@ public final class Switchboard: Sendable {
 
     let reentrancy: Reentrancy
     let faults: FaultReporter
-    let observation: Observation
+    package let instruments = Instruments()
+    let observer = InstrumentSlot()
     let registry = Registry()
     let patterns = PatternListeners()
     let protocols = ProtocolRegistry()
@@ -38,15 +39,9 @@ public final class Switchboard: Sendable {
     /// - Parameters:
     ///   - reentrancy: The default of its channels.
     ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
-    ///   - diagnostics: What to record in addition to mailboxes, drops and faults, which are always counted.
-    public init(
-        reentrancy: Reentrancy = .nested(limit: 64),
-        onFault: FaultHandler? = nil,
-        diagnostics: Diagnostics = .off
-    ) {
+    public init(reentrancy: Reentrancy = .nested(limit: 64), onFault: FaultHandler? = nil) {
         self.reentrancy = reentrancy
-        observation = Observation(diagnostics)
-        faults = FaultReporter(onFault, observation.instruments)
+        faults = FaultReporter(onFault, instruments)
         reference = SwitchboardReference(registry, patterns)
         reference.switchboard = self
     }
@@ -217,8 +212,7 @@ public final class Switchboard: Sendable {
         let made = Channel<Message>(
             name: key.name,
             reentrancy: reentrancy ?? self.reentrancy,
-            faults: faults,
-            diagnostics: .off
+            faults: faults
         )
         let entered = try enter(made, made.list, key, .messages(Message.self), isKept: isKept)
         // The kind records the type of which the object is generic.
@@ -240,7 +234,7 @@ public final class Switchboard: Sendable {
     > {
         let kind = ChannelContent.state(State.self)
         func make() throws -> AnyObject {
-            let made = StateChannel(initial(), name: key.text, faults: faults, diagnostics: .off)
+            let made = StateChannel(initial(), name: key.text, faults: faults)
             return try enter(made, made.list, key, kind)
         }
         let found = try registry.channel(key, kind: kind) ?? make()
@@ -255,7 +249,7 @@ public final class Switchboard: Sendable {
     ) throws -> RequestChannel<Request, Response> {
         let kind = ChannelContent.requests(Request.self, Response.self)
         func make() throws -> AnyObject {
-            let made = RequestChannel<Request, Response>(name: key.text, faults: faults, diagnostics: .off)
+            let made = RequestChannel<Request, Response>(name: key.text, faults: faults)
             return try enter(made, made.list, key, kind)
         }
         let found = try registry.channel(key, kind: kind) ?? make()
@@ -273,7 +267,7 @@ public final class Switchboard: Sendable {
         _ kind: ChannelContent,
         isKept: Bool = false
     ) throws -> AnyObject {
-        observation.apply(to: list)
+        instrument?.apply(to: list)
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
         let slot = RegistrySlot(key, kind, made, list, isKept: isKept)
         let entered = patterns.attaching(to: list, kind) { registry.withShard(of: key) { $0.enter(slot, made) } }
@@ -284,8 +278,8 @@ public final class Switchboard: Sendable {
         }
         list.didUnlock()
         guard entered.kind == kind else { throw Registry.mismatch(key, entered.kind, kind) }
-        // Whoever changes the diagnostics meanwhile may not have found it.
-        observation.apply(to: list)
+        // An instrument that has begun to look meanwhile may not have found it.
+        instrument?.apply(to: list)
         return entered.object
     }
 

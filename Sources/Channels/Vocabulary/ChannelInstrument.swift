@@ -1,4 +1,5 @@
-/// Observes the faults of a switchboard, and its posts and deliveries while ``Diagnostics`` are `.trace`.
+/// Observes the faults of a switchboard, and its posts and deliveries while the `diagnostics` of
+/// `ChannelsDiagnostics` are `.trace`.
 ///
 /// By default, each method only delivers the message or calls the listener.
 ///
@@ -74,6 +75,22 @@ public struct PostEvent: Sendable {
     public let site: CallSite?
     /// Whether the message was posted here or came over a bridge.
     public let origin: Origin
+
+    package init(
+        channelName: String,
+        channelKind: ChannelKind,
+        messageType: any Any.Type,
+        senderType: (any Any.Type)?,
+        site: CallSite?,
+        origin: Origin
+    ) {
+        self.channelName = channelName
+        self.channelKind = channelKind
+        self.messageType = messageType
+        self.senderType = senderType
+        self.site = site
+        self.origin = origin
+    }
 }
 
 /// A call of a listener, as instruments see it.
@@ -81,7 +98,7 @@ public struct DeliveryEvent: Sendable {
     /// The post being delivered.
     public let post: PostEvent
     /// How messages reach the listener.
-    public let delivery: ListenerSnapshot.Delivery
+    public let delivery: DeliveryKind
     /// The type of the owner; nil if the token owns the listener.
     public let ownerType: (any Any.Type)?
     /// Where the listener was registered.
@@ -90,4 +107,20 @@ public struct DeliveryEvent: Sendable {
     public let waitTime: Duration
     /// The value that this instrument passed to `deliver` in ``ChannelInstrument/post(_:_:)``.
     public let context: (any Sendable)?
+
+    package init(
+        post: PostEvent,
+        delivery: DeliveryKind,
+        ownerType: (any Any.Type)?,
+        registrationSite: CallSite,
+        waitTime: Duration,
+        context: (any Sendable)?
+    ) {
+        self.post = post
+        self.delivery = delivery
+        self.ownerType = ownerType
+        self.registrationSite = registrationSite
+        self.waitTime = waitTime
+        self.context = context
+    }
 }

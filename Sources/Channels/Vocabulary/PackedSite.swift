@@ -3,20 +3,20 @@
 /// a `StaticString` of more than one scalar is a literal of the program image, zero-terminated, never freed
 /// and below 2^47, where every 64-bit system maps images.
 @frozen @usableFromInline
-struct PackedSite: Equatable, Sendable {
-    @usableFromInline let word: UInt64
+package struct PackedSite: Equatable, Sendable {
+    @usableFromInline package let word: UInt64
 
     @inlinable @inline(__always)
-    init(_ fileID: StaticString, _ line: UInt) {
+    package init(_ fileID: StaticString, _ line: UInt) {
         let address = fileID.hasPointerRepresentation ? unsafe UInt64(UInt(bitPattern: fileID.utf8Start)) : 0
         word = address << 16 | UInt64(min(line, 0xFFFF))
     }
 
-    @inlinable init() { word = 0 }
+    @inlinable package init() { word = 0 }
 
-    @inlinable static var unknown: PackedSite { PackedSite() }
+    @inlinable package static var unknown: PackedSite { PackedSite() }
 
-    var site: CallSite {
+    package var site: CallSite {
         let line = Int(word & 0xFFFF)
         guard let start = unsafe UnsafePointer<UInt8>(bitPattern: UInt(word >> 16)) else {
             return CallSite(fileID: "", line: line)

@@ -1,5 +1,6 @@
 #if Inspector
 internal import Channels
+internal import ChannelsDiagnostics
 
 /// The picture of a switchboard for pages: its latest state, and recent events.
 ///

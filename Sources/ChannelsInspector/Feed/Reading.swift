@@ -1,5 +1,6 @@
 #if Inspector
 internal import Channels
+internal import ChannelsDiagnostics
 
 /// What one look at a switchboard found.
 struct Reading: Sendable {

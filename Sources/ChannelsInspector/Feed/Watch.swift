@@ -1,5 +1,6 @@
 #if Inspector
 internal import Channels
+internal import ChannelsDiagnostics
 internal import Foundation
 
 /// Whether posts are traced while a page is open, as a visitor chose.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Channels
+@testable import ChannelsDiagnostics
 
 struct TimeCountsTests {
     @Test func timesAreCountedByClassWithTheirSumAndTheLongest() {

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 import Testing
 
 /// What tools, as the inspector, record beside the program and each other.
@@ -75,27 +76,6 @@ struct ToolDiagnosticsTests {
         for number in 0..<100 { try board.channel("tool.name\(number)", of: Int.self).post(number) }
         #expect(try shown("tool.*").postCount == 100)
         withExtendedLifetime(pattern) {}
-    }
-
-    @Test func aChannelKeepsAndHidesWhatItWasMadeToWhoeverAsks() throws {
-        let channel = Channel<Sale>(diagnostics: .trace(keeping: 2, redacting: [Card.self]))
-        let token = channel.listen { _ in }
-        board.watch(channel, as: "tool.own")
-        board.record(.counts, for: first)
-        for number in 1...3 { channel.post(Sale(card: Card(number: number))) }
-        #expect(
-            try shown("tool.own").messages.map(\.text) == [
-                "Sale(card: <Card, redacted>)", "Sale(card: <Card, redacted>)",
-            ]
-        )
-        board.record(.trace(keeping: 4, redacting: [Int.self]), for: first)
-        channel.post(Sale(card: Card(number: 4)))
-        #expect(try shown("tool.own").messages.count == 3)
-        #expect(try shown("tool.own").messages.allSatisfy { $0.text == "Sale(card: <Card, redacted>)" })
-        board.record(.off, for: first)
-        #expect(try shown("tool.own").postCount == 4)
-        #expect(try shown("tool.own").messages.count == 2)
-        withExtendedLifetime(token) {}
     }
 
     @Test func whatOneToolHidesNoOtherShows() throws {

@@ -19,7 +19,7 @@ enum ListenForm: String, CaseIterable {
         rawValue.hasPrefix("owner") ? "FormListener" : rawValue.hasPrefix("actor") ? "FormActor" : nil
     }
 
-    var delivery: ListenerSnapshot.Delivery {
+    var delivery: DeliveryKind {
         switch self {
         case .owner, .ownerThrowing, .token, .tokenThrowing: .direct
         case .ownerAsync, .actorAsync, .tokenAsync: .async

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 
 /// One listener alone on a channel, so that what posts return is what was accepted for it: the equation holds
 /// exactly, whatever is done to it meanwhile.
@@ -19,10 +20,12 @@ struct Solo {
     private static let posters = 2
 
     func run(_ figures: Figures, _ random: inout SeededGenerator) async throws {
-        var channel: Channel<Message>? = Channel(
-            onFault: { _ in figures.faults.add() },
-            diagnostics: random.isOne(in: 2) ? .counts : .off
-        )
+        var channel: Channel<Message>? = Channel(onFault: { _ in figures.faults.add() })
+        let board = Switchboard()
+        if random.isOne(in: 2) {
+            board.diagnostics = .counts
+            board.watch(channel!, as: "solo")
+        }
         var listener = Listener(
             kind,
             on: channel!,

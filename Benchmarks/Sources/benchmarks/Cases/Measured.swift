@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 
 /// Posting on channels whose diagnostics are on, and on one where they were.
 enum Measured {
@@ -27,12 +28,14 @@ enum Measured {
     }
 
     private static func channelWeak(_ count: Int) -> (Int) -> Void {
-        let channel = Channel<Int>(diagnostics: .counts)
+        let board = Switchboard(diagnostics: .counts)
+        let channel = Channel<Int>()
+        board.watch(channel, as: "measured")
         let owners = counters(count)
         for owner in owners { channel.listen(owner) { me, number in me.add(number) } }
         return { operations in
             for number in 0..<operations { channel.post(number) }
-            withExtendedLifetime(owners) {}
+            withExtendedLifetime((owners, board)) {}
         }
     }
 }

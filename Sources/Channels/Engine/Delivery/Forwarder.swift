@@ -105,7 +105,6 @@ extension ListenerList {
         let (isTurn, checksAll) = (frame.pointee.isTurn, frame.pointee.checksAll)
         frame.pointee.isTurn = false
         defer { (frame.pointee.isTurn, frame.pointee.checksAll) = (isTurn, checksAll) }
-        let delivery = { [self] in deliverByRoute(frame, listener) }
-        return activeInstrument?.post(frame, on: self, delivery) ?? delivery()
+        return insideInstrument(frame) { deliverByRoute(frame, listener) }
     }
 }

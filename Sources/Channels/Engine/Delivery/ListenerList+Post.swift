@@ -47,13 +47,11 @@ extension ListenerList {
         return reached
     }
 
-    /// Delivers inside the instrument, if it still is told.
     @inline(never)
     func deliverObserved(_ frame: FrameReference) -> Int {
-        let delivery = { [self] in
+        insideInstrument(frame) {
             withPost(frame, .current) { frame.pointee.isTurn ? deliverToListeners(frame) : deliver(frame) }
         }
-        return activeInstrument?.post(frame, on: self, delivery) ?? delivery()
     }
 
     /// Delivers the message of a frame, on a channel that delivers one message after the other, to one

@@ -119,6 +119,20 @@ extension FrameReference {
         @inline(__always) nonmutating unsafeMutableAddress { unsafe raw.assumingMemoryBound(to: PostFrame.self) }
     }
 
+    // For instruments, to which `pointee` would be a call that allocates.
+
+    package var site: PackedSite { pointee.site }
+
+    /// Whether it is a value of a state whose turn has come.
+    package var isTurn: Bool { pointee.isTurn }
+
+    package var origin: Origin { pointee.envelope?.origin ?? .local }
+
+    package var trace: (any MessageTrace)? { pointee.envelope?.trace }
+
+    /// The object that posts, or whose message was forwarded, unless it is being deinitialised.
+    package var livingSender: AnyObject? { pointee.sender?.living ?? pointee.envelope?.sender }
+
     /// How many posts are on the thread's stack, this one included.
     ///
     /// - Complexity: O(*n*) in their number.

@@ -13,7 +13,7 @@ internal import Synchronization
 ///
 /// Guards: `lock` guards every `var`. The rest is atomic.
 @usableFromInline
-class HazardDomain: @unchecked Sendable {  // guards: see above
+package class HazardDomain: @unchecked Sendable {  // guards: see above
     /// Objects, each with a counted reference.
     typealias Objects = [Unretained<AnyObject>]
 

@@ -88,4 +88,10 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
 package enum CurrentThread {
     /// A number, not 0, that no other living thread has.
     package static var number: UInt { ThreadReference.current.address }
+
+    /// Whether the thread runs an instrument, whose posts are not traced.
+    package static var isInInstrument: Bool {
+        get { ThreadReference.current.pointee.isInInstrument }
+        set { ThreadReference.current.pointee.isInInstrument = newValue }
+    }
 }

@@ -1,5 +1,5 @@
 /// The instruments of a switchboard, in the order added. A mutex guards them; they are called without it.
-final class Instruments: Sendable {
+package final class Instruments: Sendable {
     private struct Guarded {
         var all: [(id: Int, instrument: any ChannelInstrument)] = []
         var lastID = 0
@@ -7,7 +7,7 @@ final class Instruments: Sendable {
 
     private let guarded = Locked(Guarded())
 
-    var all: [any ChannelInstrument] { guarded.withLock { $0.all.map(\.instrument) } }
+    package var all: [any ChannelInstrument] { guarded.withLock { $0.all.map(\.instrument) } }
 
     func add(_ instrument: any ChannelInstrument) -> Int {
         guarded.withLock { guarded in

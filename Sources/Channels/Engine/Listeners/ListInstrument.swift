@@ -1,16 +1,35 @@
 internal import Synchronization
 
 /// What is told of everything that happens on a list, while somebody looks: it counts, traces and passes on to the
-/// instruments of a switchboard. `Recorder` is the one that there is. Called without a lock.
-protocol ListInstrument: AnyObject, Sendable {
+/// instruments of a switchboard. `Recorder` of `ChannelsDiagnostics` is the one that there is. Called without a lock.
+package protocol ListInstrument: AnyObject, Sendable {
     /// The name under which the channel is watched, if it has none of its own.
     var name: String? { get }
     /// Those of the switchboard that watches the channel.
     var instruments: Instruments? { get }
 
-    /// Surrounds the delivery of a post, a turn of a state or a notification. Makes the frame check every listener.
+    /// Surrounds the delivery of a post, a turn of a state or a notification.
     /// - Parameter deliver: Called once. Returns how many listeners were reached.
     func post(_ frame: FrameReference, on list: ListenerList, _ deliver: () -> Int) -> Int
+
+    /// Surrounds a change of a state. Calls the body once, with what travels with the value, if it is traced.
+    func traceState(
+        on list: ListenerList,
+        from senderType: (any Any.Type)?,
+        _ origin: Origin,
+        at site: PackedSite,
+        _ body: ((any MessageTrace)?) -> Void
+    )
+
+    /// A request is made. Returns what travels with it, if it is traced.
+    func traceRequest(
+        _ type: any Any.Type,
+        on list: ListenerList,
+        at site: PackedSite
+    ) -> (any MessageTrace)?
+
+    /// Nobody received a post or a request.
+    func noteUnreceived()
 
     /// A message waits in the mailbox of a listener, or was dropped.
     func didEnqueue(for listener: ListenerEntry)
@@ -20,10 +39,16 @@ protocol ListInstrument: AnyObject, Sendable {
 
     /// A call of a listener has failed.
     func didThrow(_ listener: ListenerEntry)
+
+    /// What it has counted, as text: the rest of the channel's line, and lines of its own.
+    var summary: String { get }
+
+    /// What it has counted of a listener, as text: the rest of its line.
+    func summary(of listener: ListenerEntry) -> String
 }
 
 /// What travels with a message that is traced.
-protocol MessageTrace: AnyObject, Sendable {
+package protocol MessageTrace: AnyObject, Sendable {
     /// Surrounds a call of a synchronous listener.
     func deliver(to listener: ListenerEntry, _ call: () -> Void)
 
@@ -37,19 +62,19 @@ protocol MessageTrace: AnyObject, Sendable {
 extension ListenerList {
     /// Whether the list has an instrument and tells it. Every post looks.
     @inline(__always)
-    var isObserved: Bool { observation.load(ordering: .acquiring) == Self.isOn }
+    package var isObserved: Bool { observation.load(ordering: .acquiring) == Self.isOn }
 
     /// The instrument, while the list tells it.
-    var activeInstrument: (any ListInstrument)? { isObserved ? instrument : nil }
+    package var activeInstrument: (any ListInstrument)? { isObserved ? instrument : nil }
 
     /// The instrument, if there ever was one.
-    var instrument: (any ListInstrument)? {
+    package var instrument: (any ListInstrument)? {
         // Written once, before this number.
         observation.load(ordering: .acquiring) == 0 ? nil : writtenInstrument
     }
 
     /// Sets the instrument, unless there is one, and returns the one that there is then.
-    func setInstrument(_ made: any ListInstrument) -> any ListInstrument {
+    package func setInstrument(_ made: any ListInstrument) -> any ListInstrument {
         withBareLock {
             guard observation.load(ordering: .relaxed) == 0 else { return writtenInstrument ?? made }
             writtenInstrument = made
@@ -59,7 +84,7 @@ extension ListenerList {
     }
 
     /// Begins or ends telling the instrument. It is kept, because a post that has found it may use it.
-    func setObserved(_ isObserved: Bool) {
+    package func setObserved(_ isObserved: Bool) {
         observation.store(isObserved ? Self.isOn : Self.isOff, ordering: .releasing)
     }
 

@@ -8,7 +8,7 @@ internal import Synchronization
 /// last post that could read it has ended (`ListenerList+Reclaim`). The rest is constant. An entry must not
 /// exceed 88 bytes, see `Decisions/ListenerList.md`.
 @usableFromInline
-final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see above
+package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see above
     // Bits of `word` above the registration number. A post compares the word with the number at which it
     // began: one comparison tells whether a listener is old enough and needs nothing but its call.
     static let cancelled: UInt64 = 1 << 63
@@ -41,11 +41,11 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     let next = Atomic<UInt>(0)
     @safe @exclusivity(unchecked) var previous: UInt = 0
     @safe @exclusivity(unchecked) var body: ListenerBody
-    @safe @exclusivity(unchecked) weak var owner: AnyObject?
+    @safe @exclusivity(unchecked) package weak var owner: AnyObject?
     /// The ``ListenerRoute``, retained. Set once, at the latest when the listener is first paused or
     /// counted, so nothing may rely on counts from the start.
     let routeAddress: Atomic<UInt>
-    let site: PackedSite
+    package let site: PackedSite
     /// Set once, when the entry is inserted. Retained: it keeps the list alive for the token.
     @safe @exclusivity(unchecked) var level: Unretained<PriorityLevel>?
 
@@ -66,12 +66,12 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
         route?.release()
     }
 
-    override var entry: ListenerEntry { self }
+    package override var entry: ListenerEntry { self }
 
     /// Returns the token. Call once for each registration.
     func makeToken() -> ListenerToken { hasOwner ? self : OwningToken(self) }
 
-    override func cancel() {
+    package override func cancel() {
         // The entry keeps the level alive, and the level the list.
         level?.borrow { $0.list.cancel(self) }
     }
@@ -82,14 +82,14 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
         didEnd(discards: false)
     }
 
-    override var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
+    package override var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
 
-    override func pause() {
+    package override func pause() {
         _ = ensureRoute()
         word.bitwiseOr(Self.paused, ordering: .sequentiallyConsistent)
     }
 
-    override func resume() {
+    package override func resume() {
         // A state does: `StateCore.resume`.
         guard isPaused, list?.delegate?.resume(self) != true else { return }
         word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
@@ -139,7 +139,7 @@ extension ListenerEntry {
 
     /// Increases with each registration.
     @inline(__always)
-    var number: UInt64 { word.load(ordering: .acquiring) & Self.number }
+    package var number: UInt64 { word.load(ordering: .acquiring) & Self.number }
 
     var isInterceptor: Bool { word.load(ordering: .relaxed) & Self.intercepting != 0 }
 
@@ -190,10 +190,21 @@ extension ListenerEntry {
         return Unretained(address: known)!
     }
 
-    var accounts: ListenerAccounts? {
+    package var accounts: ListenerAccounts? {
         guard isAlwaysCounted || list?.isObserved == true else { return nil }
         return route?.borrow { $0.accounts }
     }
+
+    /// Begins anew with what is counted only while somebody looks.
+    package func resetCounts() {
+        if !isAlwaysCounted { route?.borrow { $0.directCalls.store(0, ordering: .relaxed) } }
+    }
+
+    /// What the ``ListInstrument`` keeps with the listener, if it does.
+    package var record: AnyObject? { route?.borrow { $0.record?.object } }
+
+    /// The record, made if there is none.
+    package func ensureRecord(_ make: () -> AnyObject) -> AnyObject { ensureRoute().borrow { $0.ensureRecord(make) } }
 
     /// Whether what happens to its messages is counted without diagnostics, too.
     var isAlwaysCounted: Bool {

@@ -110,7 +110,7 @@ extension ListenerList {
 
     /// Visits every listener and interceptor without the lock; the body may do anything that a listener may.
     /// Skips those registered meanwhile: others may register as fast as the body removes.
-    func forEachEntry(_ body: (ListenerEntry) -> Void) {
+    package func forEachEntry(_ body: (ListenerEntry) -> Void) {
         visitEntries { entry in
             body(entry)
             return true

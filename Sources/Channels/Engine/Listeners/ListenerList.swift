@@ -21,11 +21,11 @@ internal import Synchronization
 /// and, except for `observation`, written under it. The list of a `LocalChannel` (`isLocal`) is used by one
 /// isolation domain, which replaces the lock.
 @usableFromInline
-final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see above
+package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see above
     let layout: MessageLayout
     /// For the text of faults.
-    let channelType: any Any.Type
-    let kind: ChannelKind
+    package let channelType: any Any.Type
+    package let kind: ChannelKind
     /// Says the name, to the listeners of messages that have no envelope; nil if there is none.
     let envelope: Envelope?
     let reentrancy: Reentrancy
@@ -92,11 +92,14 @@ final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see ab
         withBareLock { listenerCountNow > forwarderCount || interceptorCount.load(ordering: .relaxed) > 0 }
     }
 
-    var hasClosed: Bool { withBareLock { isClosed } }
+    package var hasClosed: Bool { withBareLock { isClosed } }
 
     var name: String? { envelope?.channelName }
 
-    var displayName: String { name ?? "\(channelType)" }
+    package var displayName: String { name ?? "\(channelType)" }
+
+    /// The type of the messages.
+    package var messageType: any Any.Type { layout.type }
 
     var nextNumberNow: UInt64 { nextNumber.load(ordering: .acquiring) }
 

@@ -82,10 +82,10 @@ extension ListenerRoute {
 }
 
 /// What happened to the messages posted so far: posted = delivered + waiting + dropped + discarded.
-struct ListenerAccounts {
+package struct ListenerAccounts {
     var posted = 0
-    var delivered = 0
-    var waiting = 0
-    var dropped = 0
+    package var delivered = 0
+    package var waiting = 0
+    package var dropped = 0
     var discarded = 0
 }

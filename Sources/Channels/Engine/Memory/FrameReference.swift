@@ -2,7 +2,7 @@
 /// because a frame is lent, and linked from its thread's record, only during its post, on one thread.
 @safe
 @usableFromInline
-struct FrameReference: @unchecked Sendable {  // used by the posting thread only
+package struct FrameReference: @unchecked Sendable {  // used by the posting thread only
     let raw: UnsafeMutableRawPointer
 
     @inline(__always)

@@ -1,6 +1,6 @@
 internal import CChannels
 
-enum MonotonicClock {
+package enum MonotonicClock {
     /// The system's monotonic time in nanoseconds.
-    static var now: Int64 { Int64(truncatingIfNeeded: channels_nanoseconds()) }
+    package static var now: Int64 { Int64(truncatingIfNeeded: channels_nanoseconds()) }
 }

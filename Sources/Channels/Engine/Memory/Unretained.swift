@@ -107,7 +107,7 @@ struct OwnerReference: Sendable {
 
 /// Casts an object whose class is known from where it was stored. Checked in debug builds.
 @inlinable @inline(__always)
-func known<Object: AnyObject>(_ object: AnyObject, as type: Object.Type) -> Object {
+package func known<Object: AnyObject>(_ object: AnyObject, as type: Object.Type) -> Object {
     unsafe unsafeDowncast(object, to: type)
 }
 

@@ -1,4 +1,20 @@
+public import Channels
+
 extension Switchboard {
+    /// Creates a switchboard that counts and records from the beginning.
+    /// - Parameters:
+    ///   - reentrancy: The default of its channels.
+    ///   - onFault: Called for each fault. By default, faults are written to standard error.
+    ///   - diagnostics: What to record in addition to mailboxes, drops and faults, which are always counted.
+    public convenience init(
+        reentrancy: Reentrancy = .nested(limit: 64),
+        onFault: FaultHandler? = nil,
+        diagnostics: Diagnostics
+    ) {
+        self.init(reentrancy: reentrancy, onFault: onFault)
+        self.diagnostics = diagnostics
+    }
+
     /// The counts and records that the program keeps of this switchboard's channels.
     ///
     /// It may be changed at any time, from any thread. Posts under way are counted in part, earlier ones not
@@ -6,7 +22,7 @@ extension Switchboard {
     ///
     /// - Complexity: Setting it is O(*n*) in the number of channels and listeners. No lock is held meanwhile.
     public var diagnostics: Diagnostics {
-        get { observation.own }
+        get { (instrument as? Observation)?.own ?? .off }
         set {
             observation.record(newValue, for: nil)
             applyDiagnostics()
@@ -21,17 +37,15 @@ extension Switchboard {
         applyDiagnostics()
     }
 
-    private func applyDiagnostics() {
-        for (slot, _) in registry.channels { observation.apply(to: slot.list) }
-        for channel in protocols.all { observation.apply(to: channel.list) }
-        for listener in patterns.all { observation.apply(to: listener.hub) }
-        observation.forEachWatched { observation.apply(to: $0.list, named: $0.name) }
+    private var observation: Observation {
+        // Nothing else is a switchboard's instrument.
+        known(ensureInstrument { Observation(instruments) }, as: Observation.self)
     }
 
-    /// Adds an instrument.
-    /// - Returns: The token. Keep it: the instrument is used while it lives.
-    public func add(_ instrument: some ChannelInstrument) -> InstrumentToken {
-        InstrumentToken(observation.instruments, observation.instruments.add(instrument))
+    private func applyDiagnostics() {
+        let observation = observation
+        forEachList { observation.apply(to: $0) }
+        observation.forEachWatched { observation.apply(to: $0.list, named: $0.name) }
     }
 
     /// Shows an unnamed channel, of any kind, among this switchboard's, counting what ``diagnostics`` ask
@@ -49,27 +63,12 @@ extension Switchboard {
         let watched = Observation.Watched(
             name: name,
             kind: list.kind,
-            messageType: listeners.content.types,
+            messageType: listeners.messageType,
             list: list,
             channel: channel
         )
+        let observation = observation
         observation.watch(watched)
         observation.apply(to: list, named: name)
     }
-}
-
-/// The handle of an instrument, which is used until this is released or ``cancel()`` is called.
-public final class InstrumentToken: Sendable {
-    private let instruments: Instruments
-    private let id: Int
-
-    init(_ instruments: Instruments, _ id: Int) {
-        self.instruments = instruments
-        self.id = id
-    }
-
-    deinit { cancel() }
-
-    /// Removes the instrument. Idempotent. Posts made before still use it for their listeners.
-    public func cancel() { instruments.remove(id) }
 }

@@ -1,3 +1,5 @@
+public import Channels
+
 /// One channel and its listeners.
 public struct ChannelSnapshot: Sendable {
     /// The channel's name, protocol or pattern, or its message type if it has none of these.

@@ -1,3 +1,5 @@
+internal import Channels
+
 /// What a switchboard counts and records, besides mailboxes, drops and faults, which are always counted.
 ///
 /// ```swift

@@ -1,11 +1,12 @@
+internal import Channels
 internal import Synchronization
 
-/// What a switchboard counts and records of its channels, and whom it tells. `guarded` is guarded by its
-/// mutex, under which no user code runs; `isOn` is written under it.
-final class Observation: Sendable {
+/// What a switchboard counts and records of its channels. `guarded` is guarded by its mutex, under which no user code
+/// runs; `isOn` is written under it.
+final class Observation: SwitchboardInstrument {
     private struct Guarded {
         /// For the program, and for each tool.
-        var own: Diagnostics
+        var own = Diagnostics.off
         var tools: [(tool: ObjectIdentifier, diagnostics: Diagnostics)] = []
         var unreceived: [ExactText: (type: any Any.Type, posts: Int)] = [:]
         var watched: [Watched] = []
@@ -29,14 +30,12 @@ final class Observation: Sendable {
     /// The most names without a channel for which posts are counted.
     private static let mostUnreceived = 1_024
 
-    let instruments = Instruments()
-    private let guarded: Locked<Guarded>
-    private let isOn: Atomic<Bool>
+    /// Those of the switchboard.
+    private let instruments: Instruments
+    private let guarded = Locked(Guarded())
+    private let isOn = Atomic<Bool>(false)
 
-    init(_ diagnostics: Diagnostics) {
-        guarded = Locked(Guarded(own: diagnostics))
-        isOn = Atomic(diagnostics.isOn)
-    }
+    init(_ instruments: Instruments) { self.instruments = instruments }
 
     var own: Diagnostics { guarded.withLock { $0.own } }
 
@@ -55,7 +54,9 @@ final class Observation: Sendable {
     }
 
     /// Makes a list count what is asked for now.
-    func apply(to list: ListenerList, named name: String? = nil) {
+    func apply(to list: ListenerList) { apply(to: list, named: nil) }
+
+    func apply(to list: ListenerList, named name: String?) {
         guard isOn.load(ordering: .sequentiallyConsistent) || list.instrument != nil || name != nil else { return }
         list.measure(instruments, named: name) { guarded.withLock { $0.diagnostics } }
     }
@@ -71,8 +72,9 @@ final class Observation: Sendable {
     }
 
     /// The posts to each name without a channel.
-    var unreceived: [ExactText: (type: any Any.Type, posts: Int)] {
-        guarded.withLock { $0.diagnostics.isOn ? $0.unreceived : [:] }
+    var unreceived: [(name: String, type: any Any.Type, posts: Int)] {
+        let unreceived = guarded.withLock { $0.diagnostics.isOn ? $0.unreceived : [:] }
+        return unreceived.map { ($0.text, $1.type, $1.posts) }
     }
 
     func watch(_ channel: Watched) {
@@ -101,5 +103,11 @@ final class Observation: Sendable {
             body(watched)
             withExtendedLifetime(channel) {}
         }
+    }
+
+    var watched: [ShownChannel] {
+        var shown: [ShownChannel] = []
+        forEachWatched { shown.append(ShownChannel($0.name, $0.kind, $0.messageType, $0.list)) }
+        return shown
     }
 }

@@ -1,3 +1,5 @@
+public import Channels
+
 /// A posted message, as text.
 public struct MessageSnapshot: Sendable {
     /// The number of the message on its channel, from 1, since counting began.

@@ -1,3 +1,5 @@
+internal import Channels
+
 /// Counts durations in 40 classes, each twice as wide as the last. Percentiles overestimate by at most a
 /// factor of two.
 public struct Histogram: Sendable {

@@ -1,3 +1,4 @@
+internal import Channels
 internal import Synchronization
 
 // Recording: counting and tracing a channel while its diagnostics are on.
@@ -47,19 +48,15 @@ final class Recorder: ListInstrument {
     private static let mostToSpare = 64
 
     private let guarded = Locked(Guarded())
-    /// What the channel was created with; it stays on until the channel is deallocated.
-    private let own: Diagnostics
     private let isTracing = Atomic<Bool>(false)
     private let posts = Atomic<Int>(0)
     let unreceived = Atomic<Int>(0)
     private let lostOwners = Atomic<Int>(0)
 
-    init(_ own: Diagnostics) { self.own = own }
-
     /// Changes what is recorded. Resets the counts if diagnostics were off. Calls `announce` under the lock,
     /// with whether posts are counted from now on.
     func set(
-        _ instruments: Instruments?,
+        _ instruments: Instruments,
         named name: String?,
         _ setting: () -> Diagnostics,
         _ announce: (Bool) -> Void
@@ -67,7 +64,7 @@ final class Recorder: ListInstrument {
         let former = guarded.withLock { guarded in
             // Released after unlocking.
             let former = guarded
-            let diagnostics = setting().combined(with: own)
+            let diagnostics = setting()
             let wasOn = guarded.diagnostics.isOn
             if !wasOn {
                 guarded.start = MonotonicClock.now
@@ -118,12 +115,12 @@ final class Recorder: ListInstrument {
     }
 
     /// Keeps the text of a message, if any are to be kept. Runs user code: the message's description.
-    func keep(_ message: MessageAddress, _ layout: MessageLayout, _ event: PostEvent) {
+    func keep(_ frame: FrameReference, of list: ListenerList, _ event: PostEvent) {
         let diagnostics = diagnostics
         guard diagnostics.kept > 0 else { return }
         // A description that posts would otherwise be asked to describe its own posts, endlessly.
         let text = Instrumentation.suspended {
-            MessageText(redacted: diagnostics.redacted).text(of: message, layout)
+            MessageText(redacted: diagnostics.redacted).text(of: list.boxedMessage(of: frame), list.messageType)
         }
         let time = MonotonicClock.now
         let sender = event.senderType.map { "\($0)" }

@@ -1,4 +1,4 @@
-internal import Dispatch
+internal import Channels
 
 /// One lane: the deliveries to one actor or one dispatch queue.
 public struct LaneSnapshot: Sendable {
@@ -8,11 +8,6 @@ public struct LaneSnapshot: Sendable {
     public let waitingCount: Int
     /// The longest time that a message took to arrive; nil if none is traced.
     public internal(set) var longestWait: Duration?
-
-    /// One line: name, depth, longest wait.
-    var line: String {
-        "lane \(name), \(waitingCount) waiting\(longestWait.map { ", at most for \($0)" } ?? "")"
-    }
 }
 
 struct LaneSnapshots {
@@ -20,28 +15,17 @@ struct LaneSnapshots {
     private(set) var all: [LaneSnapshot] = []
 
     /// Returns the index of a listener's lane; nil for one that no other listener shares.
-    mutating func index(of lane: Lane, _ waited: Histogram?) -> Int? {
-        guard let name = lane.name else { return nil }
+    mutating func index(of listener: ListenerEntry, _ waited: Histogram?) -> Int? {
+        guard let lane = listener.lane else { return nil }
         let index: Int
-        if let known = indices[ObjectIdentifier(lane)] {
+        if let known = indices[lane.id] {
             index = known
         } else {
             index = all.count
-            indices[ObjectIdentifier(lane)] = index
-            all.append(LaneSnapshot(name: name, waitingCount: lane.lock.withLock { lane.state.count }))
+            indices[lane.id] = index
+            all.append(LaneSnapshot(name: lane.name, waitingCount: lane.waitingCount))
         }
         if let longest = waited?.longest { all[index].longestWait = max(all[index].longestWait ?? .zero, longest) }
         return index
-    }
-}
-
-extension Lane {
-    fileprivate var name: String? {
-        switch target {
-        case .mainActor: "MainActor"
-        case .actor: actor.map { "\(type(of: $0))" } ?? "a deallocated actor"
-        case .queue(let queue): queue.label
-        case .awaiting: nil
-        }
     }
 }

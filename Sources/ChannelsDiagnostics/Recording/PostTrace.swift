@@ -1,3 +1,5 @@
+internal import Channels
+
 /// What travels with a traced message: the time of the post, and the instruments' contexts.
 final class PostTrace: MessageTrace {
     typealias Notified = (instrument: any ChannelInstrument, context: (any Sendable)?)
@@ -126,10 +128,9 @@ enum Instrumentation {
     static func suspended<Result>(_ body: () -> Result) -> Result { with(true, body) }
 
     private static func with<Result>(_ isInInstrument: Bool, _ body: () -> Result) -> Result {
-        let thread = ThreadReference.current
-        let before = thread.pointee.isInInstrument
-        thread.pointee.isInInstrument = isInInstrument
-        defer { thread.pointee.isInInstrument = before }
+        let before = CurrentThread.isInInstrument
+        CurrentThread.isInInstrument = isInInstrument
+        defer { CurrentThread.isInInstrument = before }
         return body()
     }
 }

@@ -1,3 +1,4 @@
+internal import Channels
 internal import Synchronization
 
 /// What is recorded of a listener only while its channel is counted or traced. Kept with its ``ListenerRoute``.
@@ -17,16 +18,14 @@ final class ListenerRecord: Sendable {
 }
 
 extension ListenerEntry {
-    /// The record, if there is one. Nothing else is kept in its place.
-    var record: ListenerRecord? { route?.borrow { $0.record?.object }.map { known($0, as: ListenerRecord.self) } }
+    /// What is recorded, if anything. Nothing else is kept as the entry's record.
+    var recorded: ListenerRecord? { record.map { known($0, as: ListenerRecord.self) } }
 
-    func ensureRecord() -> ListenerRecord {
-        known(ensureRoute().borrow { $0.ensureRecord { ListenerRecord() } }, as: ListenerRecord.self)
-    }
+    func ensureRecord() -> ListenerRecord { known(ensureRecord { ListenerRecord() }, as: ListenerRecord.self) }
 
     /// Begins anew with what is counted only while somebody looks.
     func resetRecord() {
-        record?.reset()
-        if !isAlwaysCounted { route?.borrow { $0.directCalls.store(0, ordering: .relaxed) } }
+        recorded?.reset()
+        resetCounts()
     }
 }

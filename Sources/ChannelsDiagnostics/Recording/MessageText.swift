@@ -7,9 +7,8 @@ struct MessageText {
 
     let redacted: [ObjectIdentifier]
 
-    func text(of message: MessageAddress, _ layout: MessageLayout) -> String {
-        let text =
-            redacted.contains(ObjectIdentifier(layout.type)) ? hidden(layout.type) : text(of: layout.boxed(message))
+    func text(of message: @autoclosure () -> Any, _ type: any Any.Type) -> String {
+        let text = redacted.contains(ObjectIdentifier(type)) ? hidden(type) : text(of: message())
         return text.count <= Self.mostCharacters ? text : text.prefix(Self.mostCharacters) + "…"
     }
 

@@ -1,0 +1,91 @@
+internal import Dispatch
+
+/// A listener as it is shown to people, in a line of text or in a snapshot.
+package struct ShownListener {
+    package let entry: ListenerEntry
+    /// Nil if the token owns the listener. What stands for the listener of a pattern is that one's owner's.
+    package let owner: AnyObject?
+    package let priority: Priority
+
+    package var missedCount: Int { entry.missedCount }
+
+    /// What is counted of its messages; nil if that is nothing.
+    package var accounts: ListenerAccounts? {
+        entry.accounts ?? (entry.list?.isObserved == true ? ListenerAccounts() : nil)
+    }
+}
+
+extension ShownListener: CustomStringConvertible {
+    /// One line: owner, delivery, priority, counts, site.
+    package var description: String {
+        var line = "\(owner.map { "\(type(of: $0))" } ?? "token"), \(entry.delivery), priority \(priority)"
+        if entry.isPaused { line += ", paused" }
+        let accounts = accounts
+        if let accounts { line += ", \(accounts.delivered) delivered" }
+        let counts = [
+            (accounts?.waiting ?? 0, "waiting"), (accounts?.dropped ?? 0, "dropped"), (missedCount, "missed"),
+        ]
+        for (count, what) in counts where count > 0 { line += ", \(count) \(what)" }
+        line += entry.list?.activeInstrument?.summary(of: entry) ?? ""
+        return line + ", \(entry.site.site)"
+    }
+}
+
+extension ListenerList {
+    /// The listeners in the order of delivery, interceptors first.
+    package var shown: [ShownListener] {
+        var shown: [ShownListener] = []
+        forEachEntry { entry in
+            guard !entry.hasEnded, let level = entry.level?.object else { return }
+            let listener = entry.forwarder?.object.listener ?? entry
+            let owner = listener.owner
+            guard owner != nil || !listener.hasOwner else { return }
+            shown.append(ShownListener(entry: entry, owner: owner, priority: Priority(level.rank.priority)))
+        }
+        return shown
+    }
+}
+
+/// The lane of an actor or a queue, as it is shown.
+package struct ShownLane {
+    private let lane: Lane
+    /// The type of the actor or the label of the queue.
+    package let name: String
+
+    /// Nil for a lane that no other listener shares.
+    fileprivate init?(_ lane: Lane) {
+        switch lane.target {
+        case .mainActor: name = "MainActor"
+        case .actor: name = lane.actor.map { "\(type(of: $0))" } ?? "a deallocated actor"
+        case .queue(let queue): name = queue.label
+        case .awaiting: return nil
+        }
+        self.lane = lane
+    }
+
+    package var id: ObjectIdentifier { ObjectIdentifier(lane) }
+
+    /// The number of messages queued in it, except up to 256 that its drain has taken.
+    package var waitingCount: Int { lane.lock.withLock { lane.state.count } }
+}
+
+extension ListenerEntry {
+    /// The lane in which its messages wait, if other listeners may share it.
+    package var lane: ShownLane? { mailbox.flatMap { ShownLane($0.lane) } }
+
+    /// Whether messages wait for it before they are delivered.
+    package var hasMailbox: Bool { mailbox != nil || isSequence }
+
+    package var delivery: DeliveryKind {
+        if isInterceptor { return .interceptor }
+        if isForwarder { return .pattern }
+        if isSequence { return .sequence }
+        guard let mailbox else { return isResponder ? .responder : .direct }
+        return switch mailbox.lane.target {
+        case .mainActor: .mainActor
+        case .actor: .actor
+        case .queue: .queue
+        case .awaiting: .async
+        }
+    }
+}

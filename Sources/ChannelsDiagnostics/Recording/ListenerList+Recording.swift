@@ -1,0 +1,19 @@
+internal import Channels
+
+extension ListenerList {
+    /// The recorder, if diagnostics were ever on or the channel is watched. Nothing else is a list's instrument.
+    var recorder: Recorder? { instrument as? Recorder }
+
+    /// Changes what is counted and recorded. A post in progress is counted in part.
+    ///
+    /// - Parameters:
+    ///   - diagnostics: Called under the recorder's lock: of two threads, the later one sets the later value.
+    ///   - name: The name under which the channel is watched, if it has none.
+    func measure(_ instruments: Instruments, named name: String?, _ diagnostics: () -> Diagnostics) {
+        // A watched channel needs a recorder for its name and for the instruments that receive its faults.
+        guard instrument != nil || name != nil || diagnostics().isOn else { return }
+        let recorder = recorder ?? setInstrument(Recorder()) as? Recorder
+        if !isObserved { forEachEntry { $0.resetRecord() } }
+        recorder?.set(instruments, named: name, diagnostics) { setObserved($0) }
+    }
+}
