@@ -214,7 +214,6 @@ extension ListenerList {
         }
     }
 
-    @inline(never)
     private func notify(
         _ frame: FrameReference,
         _ visit: (MessageAddress) -> Void,
@@ -223,7 +222,6 @@ extension ListenerList {
         instrument.post(frame, on: self) { withPost(frame, .current) { notify(frame, visit) } }
     }
 
-    @inline(__always)
     private func notify(_ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Int {
         var reached = 0
         frame.pointee.number = nextNumberNow
@@ -234,7 +232,6 @@ extension ListenerList {
         return reached
     }
 
-    @inline(__always)
     private func notify(_ observer: ListenerEntry, _ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Bool {
         let word = observer.word.load(ordering: .acquiring)
         // Retained for the call, and released after it.
@@ -255,7 +252,6 @@ extension ListenerList {
     }
 
     /// Calls an observer while diagnostics may be on.
-    @inline(never)
     private func countCall(of observer: ListenerEntry, _ frame: FrameReference, _ call: () -> Void) {
         if isObserved { observer.ensureRoute().borrow { $0.countDirectCall() } }
         guard let trace = frame.pointee.envelope?.trace else { return call() }

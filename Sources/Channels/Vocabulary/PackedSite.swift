@@ -6,7 +6,7 @@
 struct PackedSite: Equatable, Sendable {
     @usableFromInline let word: UInt64
 
-    @inlinable @inline(__always)
+    @inlinable
     init(_ fileID: StaticString, _ line: UInt) {
         let address = fileID.hasPointerRepresentation ? unsafe UInt64(UInt(bitPattern: fileID.utf8Start)) : 0
         word = address << 16 | UInt64(min(line, 0xFFFF))

@@ -36,7 +36,6 @@ protocol MessageTrace: AnyObject, Sendable {
 
 extension ListenerList {
     /// Whether the list has an instrument and tells it. Every post looks.
-    @inline(__always)
     var isObserved: Bool { observation.load(ordering: .acquiring) == Self.isOn }
 
     /// The instrument, while the list tells it.
