@@ -59,7 +59,6 @@ public struct Diagnostics: Equatable, Sendable {
 
 extension Diagnostics {
     /// Combines two: keeps as many messages as the larger one, and hides the types that either hides.
-    @inline(never)
     func combined(with other: Diagnostics) -> Diagnostics {
         Diagnostics(
             isOn: isOn || other.isOn,

@@ -218,7 +218,6 @@ extension ListenerList {
         insideInstrument(frame) { withPost(frame, .current) { notify(frame, visit) } }
     }
 
-    @inline(__always)
     private func notify(_ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Int {
         var reached = 0
         frame.pointee.number = nextNumberNow
@@ -229,7 +228,6 @@ extension ListenerList {
         return reached
     }
 
-    @inline(__always)
     private func notify(_ observer: ListenerEntry, _ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Bool {
         let word = observer.word.load(ordering: .acquiring)
         // Retained for the call, and released after it.
@@ -250,7 +248,6 @@ extension ListenerList {
     }
 
     /// Calls an observer while diagnostics may be on.
-    @inline(never)
     private func countCall(of observer: ListenerEntry, _ frame: FrameReference, _ call: () -> Void) {
         if isObserved { observer.ensureRoute().borrow { $0.countDirectCall() } }
         guard let trace = frame.pointee.envelope?.trace else { return call() }

@@ -93,7 +93,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     }
 
     /// - Returns: Whether it waits to be delivered.
-    @inlinable @inline(__always) @discardableResult
+    @inlinable @discardableResult
     func store(_ value: State, _ post: PostOptions) -> Bool {
         // Keeps the replaced value until the end of this method, so that it is released without the lock.
         var other = value
@@ -122,7 +122,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         return try update(PostOptions(isolation: isolation, at: PackedSite(fileID, line)), &waits, body)
     }
 
-    @inlinable @inline(__always)
+    @inlinable
     func update<Result, Failure: Error>(
         _ post: PostOptions,
         _ waits: inout Bool,

@@ -30,7 +30,6 @@ extension StateCore {
 
     /// Slows a setter down behind a backlog, by at most 100 steps of a millisecond; raises a fault if too
     /// many values still wait. Inside a listener it does not wait: each doubling raises the fault.
-    @inline(never)
     func slowDown(behind count: Int) {
         let isInsideListener = ThreadReference.current.pointee.isInsideListener || ListenerChain.call != nil
         guard !isInsideListener else {

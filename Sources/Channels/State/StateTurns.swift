@@ -85,7 +85,6 @@ struct StateTurns: ~Copyable {
     }
 
     /// Ends the delivery of a value that did not wait, and returns whether nothing else waits.
-    @inline(__always)
     mutating func endIfNothingWaits() -> Bool {
         guard values.isEmpty, !isClosing else { return false }
         deliverer = 0

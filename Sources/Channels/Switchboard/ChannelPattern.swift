@@ -28,7 +28,6 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         text.withByteReader { pattern in name.withByteReader { Self.matches(pattern, $0) } }
     }
 
-    @inline(never)
     private static func matches(_ pattern: ByteReader, _ name: ByteReader) -> Bool {
         let stop = UInt8(ascii: ".")
         var next = 0

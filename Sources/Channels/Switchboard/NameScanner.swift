@@ -42,20 +42,17 @@ enum NameScanner {
 
     static func hash(ofAddress address: UInt) -> UInt64 { fold(seed ^ UInt64(address)) }
 
-    @inline(__always)
     private static func start(_ count: Int) -> UInt64 {
         seed ^ (UInt64(truncatingIfNeeded: count) &* 0xE703_7ED1_A0B4_28DB)
     }
 
     /// The multiply-and-fold step of wyhash (Wang Yi, public domain).
-    @inline(__always)
     private static func fold(_ value: UInt64) -> UInt64 {
         let product = value.multipliedFullWidth(by: 0xA076_1D64_78BD_642F)
         return product.high ^ product.low
     }
 
     /// The bytes that do not fill a word, padded with letters.
-    @inline(__always)
     private static func lastWord(_ bytes: ByteReader, from offset: Int) -> UInt64 {
         var word = ones &* UInt64(UInt8(ascii: "a"))
         var index = bytes.count
@@ -69,7 +66,6 @@ enum NameScanner {
     /// Marks the full stops of a word by high bits; nil if a byte is not an ASCII character allowed in names.
     /// With all high bits clear no sum carries into the next byte, so each byte is tested independently
     /// ("determining if a word has a zero byte", S. E. Anderson, Bit Twiddling Hacks).
-    @inline(__always)
     private static func stopsIfPlain(_ word: UInt64) -> UInt64? {
         guard word & highBits == 0 else { return nil }
         func differs(from byte: UInt8) -> UInt64 { (word ^ ones &* UInt64(byte)) &+ ones &* 0x7F }

@@ -26,8 +26,8 @@ final class NameTable: @unchecked Sendable {  // see above
     /// One less than the number of cells, a power of two.
     private let mask: Int
     /// How many slots there are, and how many cells are not free. Guarded by the shard's lock.
-    @safe @exclusivity(unchecked) private var count = 0
-    @safe @exclusivity(unchecked) private var used = 0
+    private var count = 0
+    private var used = 0
 
     private init(capacity: Int) {
         unsafe cells = .allocate(capacity: capacity)

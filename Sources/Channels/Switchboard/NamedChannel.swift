@@ -112,7 +112,7 @@ extension Switchboard {
     }
 
     /// Posts to a name without a channel, because patterns may match it.
-    @usableFromInline @inline(never)
+    @usableFromInline
     func postToChannel<Message: Sendable>(of key: NameKey, _ message: Message, _ post: PostOptions) -> Int {
         guard let channel: Channel<Message> = channelToPost(key) else { return 0 }
         defer { withExtendedLifetime(channel) {} }

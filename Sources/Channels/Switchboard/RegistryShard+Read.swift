@@ -72,7 +72,6 @@ extension RegistryShard {
     }
 
     /// Posts on a channel that the registry does not keep: it lives until the post has ended.
-    @inline(never)
     private func postRetaining(
         _ message: MessageAddress,
         _ post: PostOptions,

@@ -14,9 +14,9 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
 
     /// The address of the table, retained.
     private let tableAddress = Atomic<UInt>(Unretained.retaining(NameTable()).address)
-    @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
+    private var order: [RegistrySlot] = []
     /// The slots in the table whose channels are kept, oldest first.
-    @safe @exclusivity(unchecked) private var kept: [RegistrySlot] = []
+    private var kept: [RegistrySlot] = []
     private let mostVisited = Atomic<Int>(0)
 
     init() { super.init(lendsObjects: true) }
@@ -27,7 +27,6 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
     }
 
     /// Used under the lock, or after announcing that the shard is read.
-    @inline(__always)
     var table: Unretained<NameTable>? { Unretained(address: tableAddress.load(ordering: .sequentiallyConsistent)) }
 
     var mostVisitedAtOnce: Int { mostVisited.load(ordering: .relaxed) }

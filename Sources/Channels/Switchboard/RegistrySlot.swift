@@ -14,7 +14,7 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     private let kept: Atomic<Bool>
     let kind: ChannelContent
     @safe @exclusivity(unchecked) private(set) weak var object: AnyObject?
-    @safe @exclusivity(unchecked) var position = 0
+    var position = 0
 
     init(_ key: NameKey, _ kind: ChannelContent, _ object: AnyObject, _ list: ListenerList, isKept: Bool) {
         self.key = key

@@ -70,7 +70,7 @@ public final class Switchboard: Sendable {
     /// The listeners of a name, whatever it stands for.
     func list(_ key: NameKey) -> ListenerList? { registry.withShard(of: key) { $0.list(key) } }
 
-    @usableFromInline @inline(never)
+    @usableFromInline
     func channel<Message: Sendable>(_ key: NameKey, reentrancy: Reentrancy?) -> Channel<Message> {
         Self.unwrap { try channel(key: key, of: Message.self, reentrancy: reentrancy) }
     }
@@ -259,7 +259,6 @@ public final class Switchboard: Sendable {
 
     /// Attaches the listeners of matching patterns to a new channel and enters it, unless another thread was
     /// faster. Returns the channel that has the name now. Not generic, so that it is compiled only once.
-    @inline(never)
     private func enter(
         _ made: AnyObject,
         _ list: ListenerList,
@@ -294,7 +293,6 @@ public final class Switchboard: Sendable {
         do { return try body() } catch { trap(error) }
     }
 
-    @inline(never)
     private static func trap(_ error: any Error) -> Never {
         fatalError("\(error): use each name with one kind and type; the methods that take a String throw instead")
     }

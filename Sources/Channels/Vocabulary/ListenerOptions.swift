@@ -7,7 +7,7 @@ struct ListenerOptions {
     @usableFromInline let buffering: BufferingPolicy?
     @usableFromInline let site: PackedSite
 
-    @inlinable @inline(__always)
+    @inlinable
     init(
         _ priority: Priority,
         once: Bool = false,

@@ -1,6 +1,5 @@
 /// Ends the program with a message unless a condition holds; optimised builds drop the message of
 /// `precondition`.
-@inline(__always)
 @usableFromInline
 package func require(
     _ condition: Bool,

@@ -28,9 +28,9 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) private final var retired: [(objects: Objects, underWay: [HazardUse])] = []
     @safe @exclusivity(unchecked) private final var incoming = Objects()
     /// The tasks that wait for uses to end, each for those that were under way when it began to wait.
-    @safe @exclusivity(unchecked) private final var waiters = Waiters<[HazardUse]>()
+    private final var waiters = Waiters<[HazardUse]>()
     /// Whether a job will look again.
-    @safe @exclusivity(unchecked) private final var isLookedAfter = false
+    private final var isLookedAfter = false
 
     /// - Parameter lendsObjects: Whether a use of this may become one of an object that is retired later.
     init(lendsObjects: Bool) { self.lendsObjects = lendsObjects }
@@ -57,7 +57,6 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         HazardUse.uses(by: readers.load(ordering: .sequentiallyConsistent)) { isUse($0, of: objects) }
     }
 
-    @inline(__always)
     private final func isUse(_ announced: UInt, of objects: Objects) -> Bool {
         announced == address || announced != 0 && objects.contains { $0.address == announced }
     }
@@ -94,7 +93,6 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
     }
 
     /// Has objects wait for uses that were in progress after they were made unreachable.
-    @inline(never)
     private final func wait(for uses: [HazardUse], _ objects: Objects) {
         lock.withLock {
             guard retired.isEmpty || lendsObjects else {
@@ -140,7 +138,6 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
 
     /// Collects for uses that ended while the thread held the lock. Called after every section of the lock, without any
     /// lock, because it may run user code.
-    @inline(__always)
     final func collectAfterUnlocking() {
         // Set under the lock before a reader could leave work, so a later holder sees it.
         if hasRetired.load(ordering: .relaxed) { collectIfAsked() }

@@ -34,7 +34,6 @@ struct HazardUse: Sendable {
     /// Visits the slots of uses in progress, as long as the body returns true.
     ///
     /// - Complexity: O(*n*) in the number of threads in the groups, and their slots in use.
-    @inline(__always)
     private static func visit(_ groups: UInt64, _ isUsed: (UInt) -> Bool, _ body: (SlotReference) -> Bool) {
         ThreadRecords.all.scan(groups) { record in
             let used = record.pointee.used.load(ordering: .sequentiallyConsistent)

@@ -105,7 +105,6 @@ struct ThreadRecord: ~Copyable {
     }
 
     /// Returns the slot at an index below ``slotCount``.
-    @inline(__always)
     func slot(_ index: Int) -> SlotReference { unsafe SlotReference(slots + index) }
 }
 
@@ -114,10 +113,9 @@ struct ThreadRecord: ~Copyable {
 struct SlotReference: @unchecked Sendable {  // a constant pointer to what is atomic
     fileprivate let pointer: UnsafeMutablePointer<HazardSlot>
 
-    @inline(__always)
     fileprivate init(_ pointer: UnsafeMutablePointer<HazardSlot>) { unsafe self.pointer = pointer }
 
     var address: UInt { unsafe UInt(bitPattern: pointer) }
 
-    var pointee: HazardSlot { @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) } }
+    var pointee: HazardSlot { unsafeAddress { unsafe UnsafePointer(pointer) } }
 }

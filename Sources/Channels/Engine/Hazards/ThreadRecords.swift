@@ -21,8 +21,8 @@ final class ThreadRecords: @unchecked Sendable {  // guards: see above
     private let occupied = Atomic<UInt64>(0)
     private let lock = SpinLock()
     /// The records without a thread, linked by `nextSpare`.
-    @safe @exclusivity(unchecked) private var spare: ThreadReference?
-    @safe @exclusivity(unchecked) private var nextGroup = 0
+    private var spare: ThreadReference?
+    private var nextGroup = 0
 
     private init() {
         unsafe heads = .allocate(capacity: Self.groupCount)
@@ -82,7 +82,6 @@ final class ThreadRecords: @unchecked Sendable {  // guards: see above
     /// Visits the records of some groups, as long as the body returns true. The body must not run user code.
     ///
     /// - Complexity: O(*n*) in the number of threads of these groups.
-    @inline(__always)
     func scan(_ wanted: UInt64, _ body: (ThreadReference) -> Bool) {
         // The calling thread obtains its record first. Otherwise it could be given that of a thread that
         // posted and ended in between, and mistake that post for its own.

@@ -19,14 +19,13 @@ struct DrainTurn {
     var callsLeft: Int { Self.mostCalls - calls }
 
     /// Counts a call. Returns nil while the turn continues.
-    @inline(__always)
     mutating func endAfterCall() -> End? {
         calls &+= 1
         return calls & (calls &- 1) == 0 ? end : nil
     }
 
     private var end: End? {
-        @inline(never) get {
+        get {
             if calls >= Self.mostCalls { return .calls }
             return channels_nanoseconds() &- start > Self.longest ? .time : nil
         }

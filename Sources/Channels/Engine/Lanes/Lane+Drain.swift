@@ -138,7 +138,6 @@ extension Lane {
         }
     }
 
-    @inline(__always)
     private func deliver(
         _ ticket: LaneState.Ticket,
         _ listener: ListenerEntry,
@@ -167,7 +166,6 @@ extension Lane {
     }
 
     /// Delivers a batch taken from an unbounded buffer, which drops nothing.
-    @inline(__always)
     private func deliverBatch(
         _ count: Int,
         _ used: inout Int,
@@ -200,7 +198,6 @@ extension Lane {
     }
 
     /// Takes one message at a time, so that a full buffer can drop waiting ones.
-    @inline(never)
     private func deliverOneByOne(
         _ count: Int,
         _ used: inout Int,
@@ -227,7 +224,6 @@ extension Lane {
         }
     }
 
-    @inline(__always)
     private func call(
         _ listener: ListenerEntry,
         _ message: MessageAddress,

@@ -9,7 +9,6 @@ extension Lane {
     private static let messagesPerLook = 1_024
 
     /// Enqueues a message without an envelope in an unbounded buffer. Returns 1; 0 if the listener has ended.
-    @inline(__always)
     func enqueue(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
         var appended: LaneState.Appended = []
         let isIn = lock.withLock {
@@ -25,7 +24,6 @@ extension Lane {
     /// Enqueues a message, under one lock, for a listener and for those that follow it in its list, need no
     /// other treatment and share this lane, whose drain checks their owners. The caller has entered the list. Returns
     /// how many have the message; the frame names the last of them as its listener.
-    @inline(never)
     func enqueueForSeveral(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
         let (message, number) = (frame.pointee.message, frame.pointee.number)
         var appended: LaneState.Appended = []
@@ -61,14 +59,12 @@ extension Lane {
     }
 
     /// Enqueues a message and its ticket. Called under the lock.
-    @inline(__always)
     private func add(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> LaneState.Appended {
         mailbox.state.append(copying: message)
         return append(listener, mailbox)
     }
 
     /// Adds the ticket of an enqueued message, under the lock. The caller then calls ``finish(_:_:)`` without it.
-    @inline(__always)
     func append(_ listener: ListenerEntry, _ mailbox: Mailbox) -> LaneState.Appended {
         if mailbox.state.admitted & (Self.messagesPerLook - 1) == 0 { lookForOwner(of: listener, mailbox) }
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
@@ -78,7 +74,6 @@ extension Lane {
     }
 
     /// Starts the drain, or reports that too many messages wait.
-    @inline(never)
     func finish(_ appended: LaneState.Appended, _ listener: ListenerEntry) {
         if appended.contains(.startsDrain) { schedule() }
         guard appended.contains(.isBacklog), let list = listener.list else { return }
@@ -93,7 +88,6 @@ extension Lane {
 
     /// Has a job check the owner if many messages wait: posts do not, and the drain may take long to get
     /// there. Under the lock a weak reference must not be loaded, because that may release the owner.
-    @inline(never)
     private func lookForOwner(of listener: ListenerEntry, _ mailbox: Mailbox) {
         guard listener.hasOwner, mailbox.state.incoming.count >= Self.messagesPerLook else { return }
         DispatchQueue.global().async { if listener.isOrphan { listener.list?.cancel(listener) } }

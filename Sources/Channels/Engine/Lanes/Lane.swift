@@ -37,7 +37,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// Whether a drain is due or under way. Written under the lock.
     let isActive = Atomic<Bool>(false)
     /// The tasks that wait for the end of a call, each until another listener is being called.
-    @safe @exclusivity(unchecked) private var waiters = Waiters<UInt>()
+    private var waiters = Waiters<UInt>()
     /// How many tickets there have ever been. Written under the lock.
     let arrived = Atomic<Int>(0)
     /// Written only in the initialiser.
@@ -57,7 +57,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// The smallest limit of any buffer: the drain gathers fewer messages, or some would be dropped. Written under the lock.
     let smallestBuffer = Atomic<Int>(.max)
     /// How many buffers have each limit. Guarded by the lock.
-    @safe @exclusivity(unchecked) private var limits: [Int: Int] = [:]
+    private var limits: [Int: Int] = [:]
 
     init(_ target: Target, of actor: (any Actor)? = nil) {
         self.target = target
@@ -78,7 +78,6 @@ final class Lane: @unchecked Sendable {  // guards: see above
     deinit { if case .actor = target { Lane.forget(self) } }
 
     /// Called under the lock when the lane has become idle, or is no longer.
-    @inline(__always)
     func noteActivity() { isActive.store(state.phase != .idle, ordering: .releasing) }
 
     /// Notes that a listener has a buffer of this limit, until ``forgetBuffer(of:)``.
@@ -102,7 +101,6 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// Discards what waits for an ended listener. Its tickets stay until their turn comes.
     ///
     /// - Parameter inDrain: Whether the drain calls this, which may discard what it has taken.
-    @inline(never)
     func discard(_ mailbox: Mailbox, inDrain: Bool) {
         var discarded = MessageQueue(mailbox.layout)
         var taken = MessageQueue(mailbox.layout)
@@ -122,11 +120,9 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// A canceller sets the listener's bit and then reads `current`; the drain writes `current` and then
     /// reads the bit. All of it is sequentially consistent, so one sees the other. The same holds for the end
     /// of a call and `hasWaiters`. Written once per ticket, because it costs a full barrier.
-    @inline(__always)
     func setCurrent(_ address: UInt) { _ = current.exchange(address, ordering: .sequentiallyConsistent) }
 
     /// Whether a task waits for the call that has just ended.
-    @inline(__always)
     var isAwaited: Bool { hasWaiters.load(ordering: .sequentiallyConsistent) }
 
     /// Suspends until the drain is not calling a cancelled listener, of which no call follows.
@@ -143,7 +139,6 @@ final class Lane: @unchecked Sendable {  // guards: see above
     }
 
     /// Resumes the tasks whose call has ended.
-    @inline(never)
     func resumeWaiters() {
         let resumed = lock.withLock {
             let current = current.load(ordering: .sequentiallyConsistent)

@@ -27,22 +27,18 @@ struct LaneState: ~Copyable {
         fileprivate static var none: Ticket { Ticket(address: 0, count: 0) }
 
         /// Only ``none`` has no listener, and nobody asks that for it.
-        @inline(__always)
         var listener: Unretained<ListenerEntry> { Unretained(address: address)! }
 
         /// Kept by the listener. Only listeners with a mailbox get tickets.
-        @inline(__always)
         var mailbox: Unretained<Mailbox> { listener.borrow { $0.knownMailbox } }
 
         /// Splits off at most `most` of the first messages.
-        @inline(__always)
         fileprivate mutating func removeFirst(most: Int) -> Ticket {
             let first = Ticket(address: address, count: min(count, most))
             count -= first.count
             return first
         }
 
-        @inline(__always)
         mutating func use(_ used: Int) { count -= used }
     }
 
@@ -74,7 +70,6 @@ struct LaneState: ~Copyable {
     private(set) var backlogLimit = Self.firstBacklog
     private static var firstBacklog: Int { 1 << 20 }
 
-    @inline(__always)
     mutating func append(_ listener: Unretained<ListenerEntry>) -> Appended {
         count &+= 1
         if newest.address == listener.address {
@@ -88,7 +83,6 @@ struct LaneState: ~Copyable {
         return .startsDrain
     }
 
-    @inline(never)
     private mutating func noteBacklog() -> Appended {
         backlogLimit *= 2
         return .isBacklog
@@ -137,7 +131,6 @@ struct LaneState: ~Copyable {
     }
 
     /// Removes the oldest ticket, or part of it.
-    @inline(__always)
     private mutating func pop(most: Int) -> Ticket? {
         let part = tickets.withFirst { first -> Ticket? in first.count > most ? first.removeFirst(most: most) : nil }
         // Without a part, there is no ticket or all of it is taken.
@@ -181,7 +174,6 @@ extension LaneState {
         private(set) var takenCount = 0
 
         /// The ticket whose turn it is; nil if all are used up.
-        @inline(__always)
         var current: LaneState.Ticket? { next < tickets.count ? tickets[next] : nil }
 
         /// How many messages, at most, the drain waits for before it takes some.
@@ -194,7 +186,6 @@ extension LaneState {
         }
 
         /// Marks messages of the current ticket as delivered or discarded, to be settled later.
-        @inline(__always)
         mutating func use(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
             if mailbox.used == 0 { unsettled.append(ticket.listener) }
             mailbox.used += count

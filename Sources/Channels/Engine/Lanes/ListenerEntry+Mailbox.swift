@@ -4,7 +4,6 @@ extension ListenerEntry {
     var mailbox: Mailbox? { word.load(ordering: .relaxed) & Self.laned != 0 ? knownMailbox.object : nil }
 
     /// The mailbox of a listener with the bit ``laned``.
-    @inline(__always)
     var knownMailbox: Unretained<Mailbox> {
         // Kept by the entry until its `deinit`; the bit is set only if the route is one.
         Unretained(known: routeAddress.load(ordering: .relaxed))
@@ -13,7 +12,6 @@ extension ListenerEntry {
     var isSequence: Bool { word.load(ordering: .relaxed) & Self.read != 0 }
 
     /// The mailbox of a listener with the bit ``read``.
-    @inline(__always)
     var knownSequence: Unretained<SequenceMailbox> {
         // See above.
         Unretained(known: routeAddress.load(ordering: .relaxed))

@@ -30,8 +30,8 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     let layout: MessageLayout
     @safe @exclusivity(unchecked) var state: MailboxState
     /// The tasks that wait until everything has been delivered, and whether it has.
-    @safe @exclusivity(unchecked) private var finishWaiters = Waiters<Void>()
-    @safe @exclusivity(unchecked) private var isFinished = false
+    private var finishWaiters = Waiters<Void>()
+    private var isFinished = false
     // Keeps what the drain writes for each message off the cache lines that posters write.
     private let padding = Padding()
     let delivered = Atomic<Int>(0)
@@ -43,7 +43,7 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) private(set) var asyncCall: AsyncListenerCall?
     /// Whether the lane counts the limit of the buffer. Used by the initialiser, by the one thread that frees the closure,
     /// and in the deinit.
-    @safe @exclusivity(unchecked) private var holdsBuffer: Bool
+    private var holdsBuffer: Bool
     /// The calls of an async listener that does not wait for one after the other.
     let calls: RunningCalls?
 
@@ -81,11 +81,9 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         lane.forgetBuffer(of: policy.limit)
     }
 
-    @inline(__always)
     func withLock<Result>(_ body: () -> Result) -> Result { laneReference.borrow { $0.lock.withLock(body) } }
 
     /// Whether a drain of the lane is due or under way.
-    @inline(__always)
     var isBusy: Bool { laneReference.borrow { $0.isActive.load(ordering: .acquiring) } }
 
     /// Returns whether a post may call the listener: made on the lane's actor, while no message waits.
@@ -148,14 +146,12 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     var ignoresWhileBusy: Bool { calls?.overlapping.kind == .ignore }
 
     /// Counts a message before the listener is called with it.
-    @inline(__always)
     func countDelivered() { delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing) }
 
     /// Counts a message before the listener is called with it, in a task of its own.
     func countOverlapping() { delivered.wrappingAdd(1, ordering: .releasing) }
 
     /// Retains the owner until ``releaseOwner()``. Returns false if it was deallocated.
-    @inline(__always)
     func holdOwner(of listener: ListenerEntry) -> Bool {
         guard listener.hasOwner, retainedOwner == nil else { return true }
         retainedOwner = listener.retainOwner()
@@ -164,7 +160,6 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
 
     var heldOwner: OwnerReference? { retainedOwner.map { OwnerReference($0) } }
 
-    @inline(__always)
     func releaseOwner() {
         guard let owner = retainedOwner else { return }
         retainedOwner = nil

@@ -47,7 +47,6 @@ struct MailboxState: ~Copyable {
     private var posted: Int { policy.kind == .oldest ? admitted + dropped : admitted }
 
     /// Admits a message unconditionally. Its ticket must be added.
-    @inline(__always)
     mutating func append(copying message: MessageAddress) {
         incoming.append(copying: message)
         admitted &+= 1
@@ -91,7 +90,6 @@ struct MailboxState: ~Copyable {
     }
 
     /// Removes so many tickets, whose calls have ended. Returns true if there are no more.
-    @inline(__always)
     mutating func settle(_ count: Int) -> Bool {
         tickets -= count
         guard tickets == 0 else { return false }

@@ -77,20 +77,17 @@ struct MessageQueue: ~Copyable {
 
     var isEmpty: Bool { count == 0 }
 
-    @inline(__always)
     mutating func append(copying message: MessageAddress, _ envelope: Envelope?) {
         append(copying: message)
         if let envelope { keep(envelope) }
     }
 
-    @inline(__always)
     mutating func append(copying message: MessageAddress) {
         layout.copy(from: message, to: freeSlot)
         fillSlot()
     }
 
     /// The slot for the next message. Once it is filled, the caller calls ``fillSlot()``.
-    @inline(__always)
     var freeSlot: MessageAddress {
         mutating get {
             if unsafe UInt(bitPattern: end) == UInt(bitPattern: endOfLast) { addBlock() }
@@ -100,7 +97,6 @@ struct MessageQueue: ~Copyable {
     }
 
     /// Counts a message put into the free slot.
-    @inline(__always)
     mutating func fillSlot() {
         // There is a block.
         unsafe end = end.unsafelyUnwrapped + stride
@@ -119,7 +115,6 @@ struct MessageQueue: ~Copyable {
     }
 
     /// Moves the first message to uninitialised memory and returns its envelope. There must be one.
-    @inline(__always)
     mutating func moveFirst(to target: MessageAddress) -> Envelope? {
         let (message, envelope) = peek()
         layout.move(from: message, to: target)
@@ -129,7 +124,6 @@ struct MessageQueue: ~Copyable {
     }
 
     /// Returns the first message, in place, and its envelope, still retained by the slot. There must be one.
-    @inline(__always)
     func peek() -> (message: MessageAddress, envelope: Unretained<Envelope>?) {
         // There is a message, so there is a block.
         let message = unsafe MessageAddress(first.unsafelyUnwrapped)
@@ -137,7 +131,6 @@ struct MessageQueue: ~Copyable {
         return unsafe (message, Unretained(address: envelopes.pointee))
     }
 
-    @inline(__always)
     mutating func removeFirst() {
         let (message, envelope) = peek()
         layout.destroy(message)
@@ -146,7 +139,6 @@ struct MessageQueue: ~Copyable {
     }
 
     /// Removes the first slot, once its message was moved or destroyed and its envelope, if any, released.
-    @inline(__always)
     mutating func emptySlot() {
         // There was a message, so there is a block.
         let next = unsafe first.unsafelyUnwrapped + stride
@@ -178,7 +170,6 @@ struct MessageQueue: ~Copyable {
     }
 
     /// Keeps the envelope of the message just enqueued.
-    @inline(never)
     mutating func keep(_ envelope: Envelope) {
         // There is a block: a message was enqueued.
         let block = unsafe lastBlock.unsafelyUnwrapped
@@ -197,7 +188,6 @@ struct MessageQueue: ~Copyable {
     }
 
     /// Reuses the block of an empty queue. There is one, because a message was in it.
-    @inline(__always)
     private mutating func startOver() {
         let slots = unsafe firstBlock.unsafelyUnwrapped + start
         unsafe first = slots
@@ -208,7 +198,6 @@ struct MessageQueue: ~Copyable {
         unsafe endOfEnvelopes = envelopes
     }
 
-    @inline(never)
     private mutating func dropFirstBlock() {
         // There are more messages, so there is a next block.
         let block = unsafe firstBlock.unsafelyUnwrapped
@@ -226,7 +215,6 @@ struct MessageQueue: ~Copyable {
         unsafe firstOfEnvelopes = header.envelopes
     }
 
-    @inline(never)
     private mutating func addBlock() {
         let most = max(4, min(Self.largestBlock, Self.bytesPerBlock / stride))
         let former = unsafe lastBlock.map { unsafe Self.header(of: $0).pointee.capacity }
@@ -245,7 +233,6 @@ struct MessageQueue: ~Copyable {
         unsafe endOfEnvelopes = nil
     }
 
-    @inline(__always)
     private static func header(of block: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Header> {
         unsafe block.assumingMemoryBound(to: Header.self)
     }

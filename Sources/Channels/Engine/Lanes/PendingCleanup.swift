@@ -7,7 +7,6 @@ struct PendingCleanup {
     private var last: UInt = 0
 
     /// Records that calls of a listener have ended. Called under the lane's lock.
-    @inline(__always)
     mutating func settle(_ count: Int, of listener: Unretained<ListenerEntry>, _ mailbox: Mailbox) {
         guard mailbox.state.settle(count) else { return }
         guard mailbox.state.hasLeft, mailbox.state.leave() else { return }

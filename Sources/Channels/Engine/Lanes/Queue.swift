@@ -6,13 +6,11 @@ struct Queue<Element>: ~Copyable {
 
     var first: Element? { messages.isEmpty ? nil : messages.peek().message.load(as: Element.self) }
 
-    @inline(__always)
     mutating func append(_ element: Element) {
         messages.freeSlot.initialize(to: element)
         messages.fillSlot()
     }
 
-    @inline(__always)
     mutating func popFirst() -> Element? {
         guard !messages.isEmpty else { return nil }
         let element = messages.peek().message.move(as: Element.self)
@@ -22,7 +20,6 @@ struct Queue<Element>: ~Copyable {
     }
 
     /// Changes the first element and returns what the body returns; nil if there is none.
-    @inline(__always)
     mutating func withFirst<Result>(_ body: (inout Element) -> Result) -> Result? {
         messages.isEmpty ? nil : messages.peek().message.mutate(as: Element.self, body)
     }

@@ -4,13 +4,13 @@
 /// resuming a continuation run the code of others.
 final class RunningCalls: @unchecked Sendable {  // guards: see above
     let overlapping: OverlappingPolicy
-    @safe @exclusivity(unchecked) private var count = 0
+    private var count = 0
     /// The task of the one call under ``OverlappingPolicy/replace``; nil before it is known.
     @safe @exclusivity(unchecked) private var task: Task<Void, Never>?
     /// Whether that call is to make way for another.
-    @safe @exclusivity(unchecked) private(set) var isReplaced = false
+    private(set) var isReplaced = false
     /// Those who wait until fewer calls run, by how many may at most.
-    @safe @exclusivity(unchecked) private var waiters = Waiters<Int>()
+    private var waiters = Waiters<Int>()
 
     init(_ overlapping: OverlappingPolicy) { self.overlapping = overlapping }
 

@@ -17,7 +17,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     private let lock = SpinLock()
     @safe @exclusivity(unchecked) private var state: MailboxState
     /// The readers that wait, each with a number of its own.
-    @safe @exclusivity(unchecked) private var waiting = WaitingReaders()
+    private var waiting = WaitingReaders()
     /// Whether `state` may hold messages: stays true until a reader finds none. Written under the lock.
     private let holdsMessages = Atomic<Bool>(false)
     /// How many messages have been put in. Written under the lock.
@@ -30,7 +30,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     @safe @exclusivity(unchecked) private var taken: MessageQueue
     private let delivered = Atomic<Int>(0)
     /// Whether readers have taken messages since a reader last looked whether more come quickly.
-    @safe @exclusivity(unchecked) private var hasTaken = false
+    private var hasTaken = false
     private let lastReader = Atomic<Int>(0)
 
     init(_ number: Int, _ layout: MessageLayout, _ policy: BufferingPolicy, adaptor: Adaptor?) {
@@ -89,7 +89,6 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     }
 
     /// Counts a message that was put in. Called under the lock.
-    @inline(__always)
     private func noteArrival() {
         holdsMessages.store(true, ordering: .releasing)
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
@@ -162,7 +161,6 @@ extension SequenceMailbox {
         }
     }
 
-    @inline(__always)
     private func countDelivered() {
         delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     }

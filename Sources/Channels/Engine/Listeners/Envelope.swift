@@ -45,9 +45,11 @@ final class Envelope: Sendable {
 }
 
 extension ListenerList {
-    /// Returns what a listener of this list is told with a message. The listener of a pattern is told the pattern.
+    /// Returns what a listener of this list is told with a message, and may keep: without the tracker, which keeps what
+    /// waits for the post to end, and the trace. The listener of a pattern is told the pattern.
     func envelope(of message: Envelope?) -> Envelope? {
         guard let message else { return envelope }
-        return kind == .pattern ? message.copy(named: name) : message
+        guard kind == .pattern || message.tracker != nil || message.trace != nil else { return message }
+        return message.copy(named: kind == .pattern ? name : message.channelName)
     }
 }

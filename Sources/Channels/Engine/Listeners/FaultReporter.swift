@@ -22,7 +22,6 @@ final class FaultReporter: Sendable {
         handler.map { FaultReporter($0) } ?? .standard
     }
 
-    @inline(never)
     func report(
         _ code: Fault.Code,
         list: ListenerList,

@@ -3,13 +3,11 @@ internal import Synchronization
 // The chain itself. Everything here is called under the lock.
 extension ListenerList {
     /// Returns the level of a rank, which the index keeps alive.
-    @inline(__always)
     func level(of rank: DeliveryRank) -> Unretained<PriorityLevel> {
         if let recentLevel, recentLevel.borrow({ $0.rank == rank }) { return recentLevel }
         return findLevel(of: rank)
     }
 
-    @inline(never)
     private func findLevel(of rank: DeliveryRank) -> Unretained<PriorityLevel> {
         let level: PriorityLevel
         if let found = levels.level(of: rank) {
@@ -56,7 +54,6 @@ extension ListenerList {
     }
 
     /// Counts a change. A post that reads a later entry's number sees all earlier interceptors counted.
-    @inline(__always)
     private func changeCount(of level: PriorityLevel, by change: Int) {
         if level.rank.isInterceptor {
             interceptorCount.store(interceptorCount.load(ordering: .relaxed) + change, ordering: .releasing)
@@ -66,13 +63,11 @@ extension ListenerList {
     }
 
     /// Begins a level with its first entry. Returns the address of the last entry of higher rank, or 0.
-    @inline(__always)
     private func begin(_ level: PriorityLevel) -> UInt {
         emptyLevelCount -= 1
         return head.load(ordering: .relaxed) == 0 ? 0 : lastAddress(above: level)
     }
 
-    @inline(never)
     private func lastAddress(above level: PriorityLevel) -> UInt {
         var above = levels.level(above: level.rank)
         while let level = above, level.tail == 0 { above = levels.level(above: level.rank) }

@@ -12,7 +12,6 @@ extension ListenerList {
     }
 
     /// Ends a listener and discards what waits for it; idempotent, on any thread.
-    @inline(never)
     func cancel(_ entry: ListenerEntry) {
         remove(entry)
         entry.didEnd(discards: true)
@@ -80,7 +79,6 @@ extension ListenerList {
     }
 
     /// Ends every listener and interceptor but those of patterns.
-    @inline(never)
     func removeAllListeners() { forEachEntry { if !$0.isForwarder { $0.cancel() } } }
 
     /// Ends every listener and interceptor of an owner, and suspends until no call of one runs.
@@ -92,7 +90,6 @@ extension ListenerList {
     }
 
     /// Whether an object owns a listener or an interceptor.
-    @inline(never)
     func hasListeners(of owner: AnyObject) -> Bool {
         var isFound = false
         visitEntries { entry in

@@ -45,23 +45,22 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
     @safe @exclusivity(unchecked) var levels = PriorityIndex()
     /// The level used last: most listeners of a channel have one rank. Kept alive by the index.
     @safe @exclusivity(unchecked) var recentLevel: Unretained<PriorityLevel>?
-    @safe @exclusivity(unchecked) var emptyLevelCount: Int32 = 0
-    @safe @exclusivity(unchecked) var isClosed = false
-    @safe @exclusivity(unchecked) var ownedCount = 0
+    var emptyLevelCount: Int32 = 0
+    var isClosed = false
+    var ownedCount = 0
     /// Where the search for orphans continues.
-    @safe @exclusivity(unchecked) var cursor: UInt = 0
+    var cursor: UInt = 0
     /// Searches this list, if it has had listeners with an owner.
     @safe @exclusivity(unchecked) var sweeper: Sweeper?
     /// The place there. Guarded by its lock.
-    @safe @exclusivity(unchecked) var sweeperPlace = 0
+    var sweeperPlace = 0
     /// Written once, under the lock; read without it after ``observation``.
-    @safe @exclusivity(unchecked) var writtenInstrument: (any ListInstrument)?
-    @safe @exclusivity(unchecked) var localPosts = 0
-    @safe @exclusivity(unchecked) var forwarderCount = 0
+    var writtenInstrument: (any ListInstrument)?
+    var localPosts = 0
+    var forwarderCount = 0
     /// Set before a token of the list is handed out, and not read earlier.
     @safe @exclusivity(unchecked) var delegate: (any ListenerListDelegate)?
 
-    @inline(never)
     init(
         layout: MessageLayout,
         of channelType: any Any.Type,
@@ -103,13 +102,11 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
 
     var nextNumberNow: UInt64 { nextNumber.load(ordering: .acquiring) }
 
-    @inline(__always)
     func withBareLock<Result>(_ body: () -> Result) -> Result {
         isLocal ? body() : lock.withLock(body)
     }
 
     /// Runs a body under the lock. May run user code afterwards.
-    @inline(__always)
     func withLock<Result>(_ body: () -> Result) -> Result {
         let result = withBareLock(body)
         didUnlock()
@@ -118,7 +115,6 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
 
     /// Collects for posts that ended while the thread held the lock, and sweeps if due. Called after every
     /// section of the lock, without any lock, because it may run user code.
-    @inline(__always)
     func didUnlock() {
         if ThreadReference.current.pointee.mustSweep { Sweeper.current.sweep(beginningWith: self) }
         collectAfterUnlocking()

@@ -61,7 +61,6 @@ final class Sweeper: Sendable {
     }
 
     /// Looks at some entries of a list, and at some of others.
-    @inline(never)
     func sweep(beginningWith list: ListenerList) {
         let thread = ThreadReference.current
         // What is registered in the deinits that this runs is for a later sweep.

@@ -5,7 +5,6 @@
 package struct FrameReference: @unchecked Sendable {  // used by the posting thread only
     let raw: UnsafeMutableRawPointer
 
-    @inline(__always)
     init(_ raw: UnsafeMutableRawPointer) { unsafe self.raw = raw }
 
     /// The address as a number, for comparing.

@@ -25,7 +25,6 @@ package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `v
     }
 
     @inlinable
-    @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {

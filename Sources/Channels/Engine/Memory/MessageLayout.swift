@@ -25,7 +25,6 @@ struct MessageLayout: Sendable {
     }
 
     /// Lends memory on the stack, which holds no message at the beginning and must hold none at the end.
-    @inline(__always)
     func withTemporary<Result>(_ body: (MessageAddress) -> Result) -> Result {
         unsafe withUnsafeTemporaryAllocation(byteCount: max(stride, 1), alignment: alignment) {
             // At least one byte is allocated.
@@ -33,7 +32,6 @@ struct MessageLayout: Sendable {
         }
     }
 
-    @inline(__always)
     func copy(from source: MessageAddress, to target: MessageAddress) {
         if words > 0 {
             copyWords(from: source, to: target)
@@ -42,7 +40,6 @@ struct MessageLayout: Sendable {
         }
     }
 
-    @inline(__always)
     func move(from source: MessageAddress, to target: MessageAddress) {
         if words > 0 {
             copyWords(from: source, to: target)
@@ -51,7 +48,6 @@ struct MessageLayout: Sendable {
         }
     }
 
-    @inline(__always)
     private func copyWords(from source: MessageAddress, to target: MessageAddress) {
         let second = MemoryLayout<UInt>.stride
         unsafe target.raw.storeBytes(of: source.raw.load(as: UInt.self), as: UInt.self)
@@ -60,7 +56,6 @@ struct MessageLayout: Sendable {
         unsafe target.raw.storeBytes(of: word, toByteOffset: second, as: UInt.self)
     }
 
-    @inline(__always)
     func destroy(_ message: MessageAddress) { if !isTrivial { Self.destroyInFull(type, message) } }
 
     /// Copies a message into an existential.
@@ -80,7 +75,6 @@ struct MessageLayout: Sendable {
     // These take only what they need: passing a layout stored in an object would copy all of it.
 
     /// - Parameter bytes: How many to copy; nil if copying bytes is not enough.
-    @inline(never)
     private static func copyInFull(
         _ type: Any.Type,
         _ bytes: Int?,
@@ -96,7 +90,6 @@ struct MessageLayout: Sendable {
     }
 
     /// - Parameter bytes: How many to copy; nil if copying bytes is not enough.
-    @inline(never)
     private static func moveInFull(
         _ type: Any.Type,
         _ bytes: Int?,
@@ -113,7 +106,6 @@ struct MessageLayout: Sendable {
         }
     }
 
-    @inline(never)
     private static func destroyInFull(_ type: Any.Type, _ message: MessageAddress) {
         func destroy<Message>(_ type: Message.Type) {
             _ = unsafe message.raw.assumingMemoryBound(to: type).deinitialize(count: 1)

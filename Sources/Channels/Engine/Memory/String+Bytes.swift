@@ -14,17 +14,13 @@ internal import Android
 struct ByteReader {
     private let bytes: UnsafeBufferPointer<UInt8>
 
-    @inline(__always)
     fileprivate init(_ bytes: UnsafeBufferPointer<UInt8>) { unsafe self.bytes = bytes }
 
-    @inline(__always)
     var count: Int { unsafe bytes.count }
 
-    @inline(__always)
     subscript(index: Int) -> UInt8 { unsafe bytes[index] }
 
     /// Whether both have the same bytes.
-    @inline(__always)
     static func == (left: ByteReader, right: ByteReader) -> Bool {
         guard left.count == right.count else { return false }
         // Addresses of so many bytes; nil only where there are none.
@@ -32,7 +28,6 @@ struct ByteReader {
     }
 
     /// The eight bytes from an offset on, the first lowest. All of them must be in range.
-    @inline(__always)
     func word(at offset: Int) -> UInt64 {
         assert(offset + 8 <= count, "bytes \(offset) to \(offset + 8) of \(count)")
         return unsafe UInt64(
@@ -42,14 +37,12 @@ struct ByteReader {
 }
 
 extension String {
-    @inline(__always)
     func withByteReader<Result>(_ body: (ByteReader) -> Result) -> Result {
         var copy = self
         return copy.withUTF8 { unsafe body(ByteReader($0)) }
     }
 
     /// Returns whether two strings have the same representation, and so the same text; false is inconclusive.
-    @inline(__always)
     func hasRepresentation(of other: String) -> Bool {
         guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return false }
         // Same size; only compared.
@@ -60,7 +53,6 @@ extension String {
     }
 
     /// Returns whether two strings have the same UTF-8; `==` treats canonical equivalents as equal.
-    @inline(never)
     package func hasBytes(of other: String) -> Bool { withByteReader { bytes in other.withByteReader { bytes == $0 } } }
 }
 

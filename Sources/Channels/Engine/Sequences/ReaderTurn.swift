@@ -14,7 +14,7 @@ struct ReaderTurn {
     /// 0 before the clock is first read.
     private var start: UInt64
 
-    @usableFromInline @inline(__always)
+    @usableFromInline
     init() {
         left = 0
         interval = 1
@@ -22,13 +22,13 @@ struct ReaderTurn {
     }
 
     /// Returns whether the reader must suspend before it takes another message. If so, begins its next turn.
-    @inlinable @inline(__always)
+    @inlinable
     mutating func endIfDue() -> Bool {
         left &-= 1
         return left < 0 && endIfTooLong()
     }
 
-    @usableFromInline @inline(never)
+    @usableFromInline
     mutating func endIfTooLong() -> Bool {
         let now = channels_nanoseconds()
         if start == 0 { start = ReadingTask.start(now) }
