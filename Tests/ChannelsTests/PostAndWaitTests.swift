@@ -25,6 +25,30 @@ struct PostAndWaitTests {
     }
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.
+    /// A bridge hands in what is released with the end of the post.
+    @Test func aPostThatAListenerKeepsKeepsNothingOfItsPosting() async throws {
+        final class Resource: Sendable {}
+        let channel = Channel<Int>("kept")
+        let kept = Recorder<Posted<Int>>()
+        let tokens = [
+            channel.posts.listen { post in kept.record(post) },
+            channel.posts.listen { post in
+                await Task.yield()
+                kept.record(post)
+            },
+        ]
+        weak var released: Resource?
+        do {
+            let resource = Resource()
+            released = resource
+            channel.post(1, from: .remote("till")) { withExtendedLifetime(resource) {} }
+        }
+        let posts = await kept.wait(count: 2)
+        #expect(posts.allSatisfy { $0.origin == .remote("till") && $0.channelName == "kept" })
+        #expect(released == nil)
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func whatWaitsWhenAnAsyncListenersOwnerGoesIsNotWaitedFor() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()

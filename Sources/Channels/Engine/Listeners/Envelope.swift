@@ -15,6 +15,8 @@ final class Envelope: Sendable {
     /// Tracks the listeners, if the poster waits for them to finish.
     let tracker: PostTracker?
     let trace: (any MessageTrace)?
+    /// Whether a listener may keep it: it has no tracker and no trace, which would keep what waits for the post to end.
+    private let outlivesPost: Bool
 
     init(
         _ channelName: String?,
@@ -30,6 +32,7 @@ final class Envelope: Sendable {
         self.delivery = delivery
         self.tracker = tracker
         self.trace = trace
+        outlivesPost = tracker == nil && trace == nil
     }
 
     @usableFromInline var origin: Origin { process.map { .remote($0) } ?? .local }
@@ -44,12 +47,18 @@ final class Envelope: Sendable {
     }
 }
 
+extension Envelope {
+    /// Returns what a listener is told, and may keep.
+    fileprivate func told(on list: ListenerList) -> Envelope {
+        if list.kind == .pattern { return copy(named: list.name) }
+        return outlivesPost ? self : copy(named: channelName)
+    }
+}
+
 extension ListenerList {
-    /// Returns what a listener of this list is told with a message, and may keep: without the tracker, which keeps what
-    /// waits for the post to end, and the trace. The listener of a pattern is told the pattern.
+    /// Returns what a listener of this list is told with a message. The listener of a pattern is told the pattern.
     func envelope(of message: Envelope?) -> Envelope? {
         guard let message else { return envelope }
-        guard kind == .pattern || message.tracker != nil || message.trace != nil else { return message }
-        return message.copy(named: kind == .pattern ? name : message.channelName)
+        return message.told(on: self)
     }
 }
