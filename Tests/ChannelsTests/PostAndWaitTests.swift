@@ -28,7 +28,7 @@ struct PostAndWaitTests {
     /// A bridge hands in what is released with the end of the post.
     @Test func aPostThatAListenerKeepsKeepsNothingOfItsPosting() async throws {
         final class Resource: Sendable {}
-        let channel = Channel<Int>("kept")
+        let channel = Channel<Int>()
         let kept = Recorder<Posted<Int>>()
         let tokens = [
             channel.posts.listen { post in kept.record(post) },
@@ -41,10 +41,10 @@ struct PostAndWaitTests {
         do {
             let resource = Resource()
             released = resource
-            channel.post(1, from: .remote("till")) { withExtendedLifetime(resource) {} }
+            channel.post(1, from: Origin.remote("till")) { withExtendedLifetime(resource) {} }
         }
         let posts = await kept.wait(count: 2)
-        #expect(posts.allSatisfy { $0.origin == .remote("till") && $0.channelName == "kept" })
+        #expect(posts.allSatisfy { $0.origin == .remote("till") })
         #expect(released == nil)
         withExtendedLifetime(tokens) {}
     }
