@@ -1,6 +1,7 @@
 internal import Channels
 
-/// What a switchboard counts and records, besides mailboxes, drops and faults, which are always counted.
+/// What a switchboard counts and records in addition to mailboxes, drops and faults, which are always
+/// counted.
 ///
 /// ```swift
 /// board.diagnostics = .counts

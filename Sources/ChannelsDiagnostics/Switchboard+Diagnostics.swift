@@ -15,10 +15,10 @@ extension Switchboard {
         self.diagnostics = diagnostics
     }
 
-    /// The counts and records that the program keeps of this switchboard's channels.
+    /// What this switchboard counts and records about its channels.
     ///
-    /// It may be changed at any time, from any thread. Posts under way are counted in part, earlier ones not
-    /// at all. An open page of the inspector may record more.
+    /// It may be changed at any time, from any thread. Posts in progress are counted partially, earlier ones
+    /// not at all. An open page of the inspector may record more.
     ///
     /// - Complexity: Setting it is O(*n*) in the number of channels and listeners. No lock is held meanwhile.
     public var diagnostics: Diagnostics {
@@ -55,8 +55,8 @@ extension Switchboard {
     /// board.watch(till.sold, as: "till.sold")
     /// ```
     ///
-    /// The channel is held weakly, and shown until it is deallocated. One switchboard watches it: the one
-    /// called last. Several channels may be watched under one name.
+    /// The channel is held weakly, and shown until it is deallocated. Only one switchboard
+    /// watches a channel at a time: the last on which this was called. Several channels may be watched under one name.
     public func watch(_ channel: some ListenerContainer & AnyObject & Sendable, as name: String) {
         let listeners = channel._listeners
         guard let list = listeners.list else { return }

@@ -70,7 +70,7 @@ struct ListenableTests {
         }
         let text = String(decoding: result.standardErrorContent, as: UTF8.self)
         #expect(
-            text.contains("Deaf.register(_:isolation:) did not hand on the listener of a sequence: write"),
+            text.contains("Deaf.register(_:isolation:) did not forward the listener it was given: pass"),
             "\(text)"
         )
     }

@@ -63,6 +63,6 @@ public final class InstrumentToken: Sendable {
 
     deinit { cancel() }
 
-    /// Removes the instrument. Idempotent. Posts made before still use it for their listeners.
+    /// Removes the instrument. Idempotent. Posts already made still use it for their listeners.
     public func cancel() { instruments.remove(id) }
 }

@@ -1,6 +1,6 @@
 /// The way in which messages reach a listener.
 ///
-/// Ways may be added in minor releases: keep a `default` when matching.
+/// More ways may be added in minor releases: keep a `default` when matching.
 public struct DeliveryKind: Hashable, Sendable, CustomStringConvertible {
     private enum Storage: String {
         case interceptor, direct, mainActor, actor, queue, async, sequence, pattern, responder
@@ -24,7 +24,7 @@ public struct DeliveryKind: Hashable, Sendable, CustomStringConvertible {
     public static let sequence = DeliveryKind(storage: .sequence)
     /// Through the listener of a pattern.
     public static let pattern = DeliveryKind(storage: .pattern)
-    /// As an async function that answers.
+    /// As a responder to requests.
     public static let responder = DeliveryKind(storage: .responder)
 
     /// The name of the constant: `mainActor`.

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// Counts durations in 40 classes, each twice as wide as the last. Percentiles overestimate by at most a
+/// Counts durations in 40 buckets, each twice as wide as the last. Percentiles overestimate by at most a
 /// factor of two.
 public struct Histogram: Sendable {
     /// `counts[n]` is the number of durations from 2^(*n*-1) up to 2^*n* nanoseconds. The 40th bucket has all
@@ -23,7 +23,7 @@ public struct Histogram: Sendable {
     public func percentile(_ share: Double) -> Duration? {
         require(
             !share.isNaN,
-            "Histogram.percentile(\(share)): the share must be a number from 0 to 1; write 0.5 for the median"
+            "Histogram.percentile(\(share)): the share must be between 0 and 1; write 0.5 for the median"
         )
         let count = count
         guard count > 0 else { return nil }

@@ -4,9 +4,10 @@ internal import Channels
 public struct LaneSnapshot: Sendable {
     /// The type of the actor or the label of the queue: `MainActor`, `Kitchen`, `com.example.printer`.
     public let name: String
-    /// The number of messages queued in it, by all channels, except up to 256 that its drain has taken.
+    /// The number of messages queued in it, by all channels, not counting up to 256 that its drain has already
+    /// taken out.
     public let waitingCount: Int
-    /// The longest time that a message took to arrive; nil if none is traced.
+    /// The longest time that a message spent in the lane; nil if nothing was traced.
     public internal(set) var longestWait: Duration?
 }
 

@@ -44,7 +44,7 @@ struct TimeCountsTests {
             _ = Histogram(counts: [1], total: .zero, longest: .zero).percentile(.nan)
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("Histogram.percentile(nan): the share must be a number from 0 to 1"))
+        #expect(text.contains("Histogram.percentile(nan): the share must be between 0 and 1"))
     }
     #endif
 }

@@ -5,7 +5,7 @@ extension ListenerToken {
     /// sold.listen(self) { me, sale in if me.isDone { ListenerToken.current?.cancel() } }
     /// ```
     ///
-    /// Known in synchronous listeners, interceptors and observers on the thread that calls them, and in async
+    /// Available in synchronous listeners, interceptors and observers on the thread that calls them, and in async
     /// listeners and responders in their task and its children. It equals the token that `listen` returned,
     /// but does not keep the listener alive: only the returned token does. Nil in a listener of a ``LocalChannel``,
     /// whose token must not leave its isolation.

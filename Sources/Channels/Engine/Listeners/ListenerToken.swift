@@ -20,7 +20,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// Ends the listener without waiting.
     ///
     /// On the listener's own isolation or, for a listener without one, on the posting thread, no call begins
-    /// after it returns. From elsewhere, a call that had passed its check may still run: see
+    /// after it returns. From any other thread, a call that has already passed its check may still run: see
     /// ``cancelAndDrain()``. Queued messages are discarded and counted. No other listener is skipped.
     /// Idempotent.
     ///
@@ -60,14 +60,15 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
         await entry.route?.object.waitForCalls(of: entry, afterDelivery: afterDelivery)
     }
 
-    /// Withholds messages from the listener until ``resume()``.
+    /// Stops delivering messages to the listener until ``resume()``.
     ///
     /// Messages posted meanwhile are missed and counted (``missedCount``);
     /// ``Channel/post(_:from:echo:fileID:line:isolation:)`` does not count the listener. Queued messages are
     /// still delivered, and a call in progress continues. The listener keeps its place in the order.
     public func pause() { entry.pause() }
 
-    /// Delivers messages posted from now on, not those missed. Does nothing if the listener is not paused.
+    /// Resumes delivery. Messages missed while paused are not delivered. Does nothing if the listener is not
+    /// paused.
     ///
     /// A listener of a state receives the current value first. If the state refuses that (see ``StateChannel``),
     /// the listener stays paused and a fault is reported.

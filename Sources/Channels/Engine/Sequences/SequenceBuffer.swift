@@ -16,8 +16,8 @@ final class SequenceBuffer: Sendable {
         let mailbox = token.entry.isSequence ? token.entry.knownSequence.object : nil
         guard let mailbox, mailbox.number == number else {
             fatalError(
-                "\(source).register(_:isolation:) did not hand on the listener of a sequence: "
-                    + "write 'register' with the one it is given"
+                "\(source).register(_:isolation:) did not forward the listener it was given: "
+                    + "pass that listener on to 'register' of the source"
             )
         }
         self.token = token
