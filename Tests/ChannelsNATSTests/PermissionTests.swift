@@ -31,7 +31,7 @@ struct PermissionTests {
             "states",
             "states, where it sets them",
         ],
-        "mender": ["dead letters, `putback --all`", "dead letters one by one, besides"],
+        "mender": ["dead letters, `putback --all`", "in addition, dead letters one by one"],
     ]
 
     /// Servers that permit what the guide lists.

@@ -202,7 +202,7 @@ struct ToolTests {
         try "\(seed)\n".write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try await Tool(server).run("post", "a", "1", "--nkey", file).errors == "")
         try "\(seed.dropLast())A\n".write(toFile: file, atomically: true, encoding: .utf8)
-        #expect(try await Tool(server).run("post", "a", "1", "--nkey", file).errors.contains("no seed"))
+        #expect(try await Tool(server).run("post", "a", "1", "--nkey", file).errors.contains("user nkey seed"))
 
         let certificates = try Certificates()
         let strict = try await NATSServer(.init(configuration: certificates.verifyingConfiguration))
