@@ -46,7 +46,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public var retention: Retention
     /// When a commit counts as done.
     public var synchronous: Synchronous
-    /// How long a call waits for a file that another program has locked.
+    /// How long a call waits for a file that another program has locked. While others commit, the file is in
+    /// use and not locked, and a call waits for its turn.
     public var busyTimeout: Duration
     /// How many unsettled messages of a durable name one process holds.
     ///
