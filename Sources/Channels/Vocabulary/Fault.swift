@@ -15,8 +15,8 @@ public struct Fault: Sendable, CustomStringConvertible {
         /// Too many values of a state are pending: its listeners are slower than its setters. Set less often,
         /// or let listeners take the newest value only.
         public static let stateBacklog = Code(storage: .stateBacklog)
-        /// More than 1,048,576 messages are queued in one lane: its listeners are slower than the posters, or
-        /// posts form a loop. Raised again at each doubling. Give the listeners a ``BufferingPolicy``, or end
+        /// More than 1,048,576 messages are queued in one lane, or for one async listener or sequence: its listeners or
+        /// readers are slower than the posters, or posts form a loop. Raised again at each doubling. Give the listeners a ``BufferingPolicy``, or end
         /// the loop.
         public static let laneBacklog = Code(storage: .laneBacklog)
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full. Raise the

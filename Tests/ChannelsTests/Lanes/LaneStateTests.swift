@@ -112,10 +112,11 @@ private struct Run: ~Copyable {
         members[index].posted += 1
         var displaced: DisplacedMessage?
         let admission = MessageAddress.lending(message) {
-            mailbox.state.admit(copying: $0, nil, displaced: &displaced)
+            mailbox.state.admit(for: members[index].entry, copying: $0, nil, displaced: &displaced)
         }
         let waits = Waiting(member: index, message: message)
         switch admission {
+        case .refused: Issue.record("a living listener was refused")
         case .dropped: members[index].dropped += 1
         case .replaces:
             members[index].dropped += 1
@@ -125,7 +126,7 @@ private struct Run: ~Copyable {
             if let last = places.last { waiting[last] = waits } else { problem = "nothing was replaced" }
         case .waits:
             arrived += 1
-            if state.append(Unretained(members[index].entry)).contains(.startsDrain) { jobs += 1 }
+            if state.append(Unretained(members[index].entry)).contains(.starts) { jobs += 1 }
             waiting.append(waits)
         }
     }
@@ -145,7 +146,7 @@ private struct Run: ~Copyable {
         members[index].discarded = members[index].posted - members[index].called - members[index].dropped
         var discarded = MessageQueue(mailbox.layout)
         var batch = MessageQueue(mailbox.layout)
-        mailbox.state.end(into: &discarded)
+        mailbox.state.end(into: &discarded, keepsTickets: true)
         // Otherwise the drain discards it.
         if state.phase != .draining || !inTurn { swap(&mailbox.batch, &batch) }
     }
@@ -199,9 +200,9 @@ private struct Run: ~Copyable {
             mailbox.batch.discardAll()
             return drain.use(ticket.count, of: ticket, mailbox)
         }
-        if mailbox.takesAll, mailbox.batch.isEmpty { mailbox.state.takeAll(into: &mailbox.batch) }
+        if mailbox.isUnbounded, mailbox.batch.isEmpty { mailbox.state.takeAll(into: &mailbox.batch) }
         let heard = MessageAddress.receiving(as: Int.self) { place in
-            guard !mailbox.takesAll else {
+            guard !mailbox.isUnbounded else {
                 guard !mailbox.batch.isEmpty else { return false }
                 _ = mailbox.batch.moveFirst(to: place)
                 return true

@@ -139,24 +139,30 @@ struct LaneTests {
     }
     #endif
 
-    /// An async listener has a lane of its own.
-    @Test(arguments: [true, false])
-    func aLaneInWhichTooManyMessagesWaitIsAFault(isAsync: Bool) async {
+    /// A lane, and the mailboxes that tasks read.
+    @Test(arguments: ["queue", "async", "sequence"])
+    func aFaultSaysThatTooManyMessagesWait(place: String) async {
         let faults = Recorder<Fault.Code>()
         let channel = Channel<Int>(onFault: { faults.record($0.code) })
         let leave = Gate()
         let queue = DispatchQueue(label: "lane")
         queue.suspend()
-        let token =
-            isAsync ? channel.listen { _ in await leave.wait() } : channel.listen(on: queue) { _ in }
+        let unread = place == "sequence" ? channel.messages() : nil
+        let token: ListenerToken? =
+            switch place {
+            case "queue": channel.listen(on: queue) { _ in }
+            case "async": channel.listen { _ in await leave.wait() }
+            default: nil
+            }
         for number in 0..<1 << 20 { channel.post(number) }
         #expect(faults.all == [])
         // One may be under way.
         for number in 0..<2 { channel.post(number) }
         #expect(faults.all == [.laneBacklog])
-        token.cancel()
+        token?.cancel()
         leave.open()
         queue.resume()
-        await token.cancelAndDrain()
+        await token?.cancelAndDrain()
+        withExtendedLifetime(unread) {}
     }
 }

@@ -29,9 +29,8 @@ extension ListenerList {
             if details.adaptor != nil { bits |= ListenerEntry.adapted }
         }
         let adaptor = details?.adaptor
+        let buffering = details?.buffering ?? .unbounded
         let lane: Lane
-        var asyncCall: AsyncListenerCall?
-        var calls: RunningCalls?
         switch details?.delivery ?? .isolated(isolation) {
         case .isolated(let actor?): lane = Lane.of(actor)
         case .owner:
@@ -41,13 +40,12 @@ extension ListenerList {
             lane = Lane.of(owner)
         case .queue(let queue): lane = Lane.of(queue)
         case .async(let call, let isolation, let overlapping):
-            if overlapping.kind != .queue { calls = RunningCalls(overlapping) }
-            lane = Lane(.awaiting(isolation))
-            asyncCall = call
+            bits |= ListenerEntry.read
+            let calls = AsyncCalls(call, on: isolation, overlapping)
+            return SequenceMailbox(adaptor?.layout ?? layout, buffering, calls, adaptor: adaptor)
         case .sequence(let number):
             bits |= ListenerEntry.read
-            let buffering = details?.buffering ?? .unbounded
-            return SequenceMailbox(number, adaptor?.layout ?? layout, buffering, adaptor: adaptor)
+            return SequenceMailbox(adaptor?.layout ?? layout, buffering, number: number, adaptor: adaptor)
         case .responder(let calls): return calls
         case .forwarder(let forwarder):
             bits |= ListenerEntry.forwarding
@@ -61,13 +59,7 @@ extension ListenerList {
             return isCounted || adaptor != nil ? ListenerRoute(adaptor: adaptor) : nil
         }
         bits |= ListenerEntry.laned
-        let buffering =
-            switch calls?.overlapping.kind {
-            case .replace: BufferingPolicy.newest(1)
-            case .ignore: BufferingPolicy.oldest(1)
-            case .queue, .concurrent, nil: details?.buffering ?? .unbounded
-            }
-        return Mailbox(lane, adaptor?.layout ?? layout, buffering, awaiting: asyncCall, calls, adaptor: adaptor)
+        return Mailbox(lane, adaptor?.layout ?? layout, buffering, adaptor: adaptor)
     }
 
     /// Registers a listener for as long as its owner or the token lives.

@@ -108,7 +108,11 @@ extension ListenerList {
         if routing & ~ListenerEntry.counted == 0 { return call(frame, listener, word) }
         switch routing {
         case ListenerEntry.forwarding: return forward(frame, listener)
-        case ListenerEntry.read: return enqueueToRead(frame, listener)
+        case ListenerEntry.read:
+            // While messages wait, the reader checks the owner, as below.
+            if word & ListenerEntry.owned == 0 || listener.knownSequence.borrow({ $0.isBusy }) {
+                return enqueueToRead(frame, listener)
+            }
         case ListenerEntry.laned:
             let mailbox = listener.knownMailbox
             if mailbox.borrow({ $0.home }) != frame.pointee.isolation {

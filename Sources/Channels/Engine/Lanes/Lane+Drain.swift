@@ -40,8 +40,6 @@ extension Lane {
                     return await self.drain(on: actor)
                 }
             }
-        case .awaiting(let isolation):
-            Task.detached { await self.runTurns { await self.drainAwaiting(on: isolation) } }
         }
     }
 
@@ -152,7 +150,7 @@ extension Lane {
         if mailbox.holdOwner(of: listener) {
             frame.pointee.beginDrainedCall(of: listener)
             end =
-                mailbox.takesAll
+                mailbox.isUnbounded
                 ? deliverBatch(ticket.count, &used, listener, mailbox, frame, &turn)
                 : deliverOneByOne(ticket.count, &used, listener, mailbox, frame, &turn)
         } else {

@@ -1,23 +1,20 @@
 internal import CChannels
-internal import Dispatch
 internal import Synchronization
 
 extension Lane {
     /// The most listeners served under one lock, for which the drain and other posters wait.
     private static let mostAtOnce = 32
-    /// After how many messages to a listener its owner is checked. A power of two.
-    private static let messagesPerLook = 1_024
 
     /// Enqueues a message without an envelope in an unbounded buffer. Returns 1; 0 if the listener has ended.
     func enqueue(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
-        var appended: LaneState.Appended = []
+        var arrival: Arrival = []
         let isIn = lock.withLock {
             // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued here.
             guard !listener.isCancelled, !mailbox.state.isDead else { return false }
-            appended = add(message, listener, mailbox)
+            arrival = add(message, listener, mailbox)
             return true
         }
-        if !appended.isEmpty { finish(appended, listener) }
+        if !arrival.isEmpty { finish(arrival, listener) }
         return isIn ? 1 : 0
     }
 
@@ -26,12 +23,12 @@ extension Lane {
     /// how many have the message; the frame names the last of them as its listener.
     func enqueueForSeveral(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
         let (message, number) = (frame.pointee.message, frame.pointee.number)
-        var appended: LaneState.Appended = []
+        var arrival: Arrival = []
         var count = 0
         lock.withLock {
             // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued here.
             guard !listener.isCancelled, !mailbox.state.isDead else { return }
-            appended = add(message, listener, mailbox)
+            arrival = add(message, listener, mailbox)
             count = 1
             var address = listener.next.load(ordering: .sequentiallyConsistent)
             while count < Self.mostAtOnce, let entry = Unretained<ListenerEntry>(address: address) {
@@ -45,7 +42,7 @@ extension Lane {
                         guard mailbox.laneReference == Unretained(self), mailbox.isUnbounded,
                             !mailbox.state.isDead
                         else { return false }
-                        appended.formUnion(add(message, listener, mailbox))
+                        arrival.formUnion(add(message, listener, mailbox))
                         return true
                     }
                 }
@@ -54,42 +51,28 @@ extension Lane {
                 count += 1
             }
         }
-        if !appended.isEmpty { finish(appended, listener) }
+        if !arrival.isEmpty { finish(arrival, listener) }
         return count
     }
 
     /// Enqueues a message and its ticket. Called under the lock.
-    private func add(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> LaneState.Appended {
+    private func add(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Arrival {
         mailbox.state.append(copying: message)
         return append(listener, mailbox)
     }
 
     /// Adds the ticket of an enqueued message, under the lock. The caller then calls ``finish(_:_:)`` without it.
-    func append(_ listener: ListenerEntry, _ mailbox: Mailbox) -> LaneState.Appended {
-        if mailbox.state.admitted & (Self.messagesPerLook - 1) == 0 { lookForOwner(of: listener, mailbox) }
+    func append(_ listener: ListenerEntry, _ mailbox: Mailbox) -> Arrival {
+        listener.messageArrived(in: mailbox.state)
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        let appended = state.append(Unretained(listener))
-        if appended.contains(.startsDrain) { noteActivity() }
-        return appended
+        let arrival = state.append(Unretained(listener))
+        if arrival.contains(.starts) { noteActivity() }
+        return arrival
     }
 
     /// Starts the drain, or reports that too many messages wait.
-    func finish(_ appended: LaneState.Appended, _ listener: ListenerEntry) {
-        if appended.contains(.startsDrain) { schedule() }
-        guard appended.contains(.isBacklog), let list = listener.list else { return }
-        let count = lock.withLock { state.count }
-        list.faults.report(
-            .laneBacklog,
-            list: list,
-            listener: listener,
-            detail: .text("\(count) messages wait in the lane")
-        )
-    }
-
-    /// Has a job check the owner if many messages wait: posts do not, and the drain may take long to get
-    /// there. Under the lock a weak reference must not be loaded, because that may release the owner.
-    private func lookForOwner(of listener: ListenerEntry, _ mailbox: Mailbox) {
-        guard listener.hasOwner, mailbox.state.incoming.count >= Self.messagesPerLook else { return }
-        DispatchQueue.global().async { if listener.isOrphan { listener.list?.cancel(listener) } }
+    func finish(_ arrival: Arrival, _ listener: ListenerEntry) {
+        if arrival.contains(.starts) { schedule() }
+        if arrival.contains(.isBacklog) { listener.reportBacklog(lock.withLock { state.count }) }
     }
 }

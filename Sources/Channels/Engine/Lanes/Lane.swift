@@ -1,18 +1,17 @@
-// Lanes: messages that wait for an actor, a queue or an awaited call, and the job that delivers them.
+// Lanes: messages that wait for an actor or a queue, and the job that delivers them.
 //
 // A poster puts the message into the listener's `Mailbox` and a ticket into the `Lane` of its actor, under
-// the lane's lock (`+Enqueue`). The first ticket starts the drain, one job at a time (`+Drain`, `+Await`),
+// the lane's lock (`+Enqueue`). The first ticket starts the drain, one job at a time (`+Drain`),
 // which takes tickets and calls listeners until nothing waits. The transitions are pure structs, tested
 // without threads: `LaneState` and `MailboxState` under the lock, `LaneState.Taken` and `DrainTurn` in the drain.
-// `PendingCleanup` is done after unlocking. `+Find` finds the lane of an actor or a queue. A sequence has a
-// mailbox and no lane: see Sequences.
+// `PendingCleanup` is done after unlocking. `+Find` finds the lane of an actor or a queue. An async listener and a
+// sequence have a mailbox and no lane: `SequenceMailbox`, which tasks read.
 
 internal import CChannels
 internal import Dispatch
 internal import Synchronization
 
-/// The FIFO of deliveries to one actor or dispatch queue, shared by all its listeners. An async listener has
-/// its own. Listeners of one lane receive one poster's messages in the order posted, whatever the channels.
+/// The FIFO of deliveries to one actor or dispatch queue, shared by all its listeners. Listeners of one lane receive one poster's messages in the order posted, whatever the channels.
 ///
 /// Guards: `lock` guards `state`, `waiters`, and the states of this lane's mailboxes. `taken` belongs to
 /// the drain, of which there is one at a time (`LaneState.phase`). Between two turns, batches belong to the
@@ -23,8 +22,6 @@ final class Lane: @unchecked Sendable {  // guards: see above
         /// On an actor, held weakly: a closure isolated to it keeps it alive, and an owner need not live.
         case actor
         case queue(DispatchQueue)
-        /// By awaiting the closure of the lane's one listener.
-        case awaiting(AsyncIsolation)
     }
 
     let target: Target
@@ -64,7 +61,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
         home = actor.map { Unretained<AnyObject>($0).address } ?? Self.nowhere
         switch target {
         case .mainActor: break
-        case .actor, .awaiting:
+        case .actor:
             if let actor, Unretained<AnyObject>(actor).allowsWeakReference { self.actor = actor }
         case .queue(let queue):
             // Retained by `schedule`.
@@ -105,7 +102,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
         var discarded = MessageQueue(mailbox.layout)
         var taken = MessageQueue(mailbox.layout)
         lock.withLock {
-            mailbox.state.end(into: &discarded)
+            mailbox.state.end(into: &discarded, keepsTickets: true)
             // The drain cannot begin its next turn before it finds true there again, or gets the lock.
             let isBetweenTurns = !inDrain && isBetweenTurns.exchange(false, ordering: .acquiring)
             if inDrain || isBetweenTurns || state.phase != .draining { swap(&mailbox.batch, &taken) }

@@ -51,14 +51,6 @@ struct LaneState: ~Copyable {
         case draining
     }
 
-    /// What to do without the lock after adding a ticket.
-    struct Appended: OptionSet {
-        let rawValue: UInt8
-        static let startsDrain = Appended(rawValue: 1)
-        /// The lane holds too many messages; see ``LaneState/backlogLimit``.
-        static let isBacklog = Appended(rawValue: 2)
-    }
-
     private(set) var phase = Phase.idle
     /// How many messages have tickets that the drain has not taken.
     private(set) var count = 0
@@ -66,11 +58,9 @@ struct LaneState: ~Copyable {
     private var newest = Ticket.none
     /// The tickets before it.
     private var tickets = Queue<Ticket>()
-    /// Above this many messages, a fault is reported and the limit doubles. Reset when the lane is idle.
-    private(set) var backlogLimit = Self.firstBacklog
-    private static var firstBacklog: Int { 1 << 20 }
+    private var backlog = Backlog()
 
-    mutating func append(_ listener: Unretained<ListenerEntry>) -> Appended {
+    mutating func append(_ listener: Unretained<ListenerEntry>) -> Arrival {
         count &+= 1
         if newest.address == listener.address {
             newest.count &+= 1
@@ -78,14 +68,9 @@ struct LaneState: ~Copyable {
             if newest.count > 0 { tickets.append(newest) }
             newest = Ticket(address: listener.address, count: 1)
         }
-        guard phase == .idle else { return count > backlogLimit ? noteBacklog() : [] }
+        guard phase == .idle else { return backlog.note(count) }
         phase = .scheduled
-        return .startsDrain
-    }
-
-    private mutating func noteBacklog() -> Appended {
-        backlogLimit *= 2
-        return .isBacklog
+        return .starts
     }
 
     /// Begins a turn. Returns false if the drain has ended meanwhile.
@@ -102,7 +87,7 @@ struct LaneState: ~Copyable {
             left -= ticket.count
             taken.append(ticket)
             // Everything at once from an unbounded buffer, which drops nothing, once the last batch is used up.
-            ticket.mailbox.borrow { if $0.takesAll, $0.batch.isEmpty { $0.state.takeAll(into: &$0.batch) } }
+            ticket.mailbox.borrow { if $0.isUnbounded, $0.batch.isEmpty { $0.state.takeAll(into: &$0.batch) } }
         }
         guard taken.isEmpty else { return true }
         becomeIdle()
@@ -121,13 +106,7 @@ struct LaneState: ~Copyable {
 
     private mutating func becomeIdle() {
         phase = .idle
-        backlogLimit = Self.firstBacklog
-    }
-
-    /// The listener whose turn it is.
-    var next: Unretained<ListenerEntry>? {
-        if let first = tickets.first { return first.listener }
-        return newest.count > 0 ? newest.listener : nil
+        backlog.reset()
     }
 
     /// Removes the oldest ticket, or part of it.

@@ -9,7 +9,8 @@ extension ListenerEntry {
         Unretained(known: routeAddress.load(ordering: .relaxed))
     }
 
-    var isSequence: Bool { word.load(ordering: .relaxed) & Self.read != 0 }
+    /// Whether tasks read its messages: those of a sequence, or those that call it.
+    var isRead: Bool { word.load(ordering: .relaxed) & Self.read != 0 }
 
     /// The mailbox of a listener with the bit ``read``.
     var knownSequence: Unretained<SequenceMailbox> {

@@ -1,21 +1,10 @@
-internal import Dispatch
 internal import Synchronization
-
-/// The call of an async listener, which copies the message before it first suspends.
-@usableFromInline
-typealias AsyncListenerCall = @Sendable (MessageAddress, AnyObject?, Envelope?) async throws -> Void
-
-@usableFromInline
-enum AsyncIsolation: Sendable {
-    case closure((any Actor)?)
-    case owner
-}
 
 /// The messages of a listener that cannot be called on the poster's thread: they wait for its turn in a lane.
 ///
 /// Guards: the lane's lock guards `state`, `finishWaiters` and `isFinished`. `used`, `batch` and `retainedOwner` belong
 /// to the lane's drain; `batch` also to a thread that holds the lock while the lane is not draining, or has exchanged
-/// `Lane.isBetweenTurns` for false. `asyncCall` is freed once no drain can begin.
+/// `Lane.isBetweenTurns` for false.
 @usableFromInline
 final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     let lane: Lane
@@ -24,9 +13,8 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     /// The identity of the lane's actor, or ``Lane/nowhere``: only a post made there may call the listener.
     let home: UInt
     let policy: BufferingPolicy
+    /// Whether no waiting message is dropped: then the drain takes all of them at once.
     let isUnbounded: Bool
-    /// Whether the drain takes all messages at once: no waiting one is dropped, and none is awaited.
-    let takesAll: Bool
     let layout: MessageLayout
     @safe @exclusivity(unchecked) var state: MailboxState
     /// The tasks that wait until everything has been delivered, and whether it has.
@@ -40,32 +28,19 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var batch: MessageQueue
     /// The owner, retained while a turn calls the listener.
     @safe @exclusivity(unchecked) private var retainedOwner: Unretained<AnyObject>?
-    @safe @exclusivity(unchecked) private(set) var asyncCall: AsyncListenerCall?
     /// Whether the lane counts the limit of the buffer. Used by the initialiser, by the one thread that frees the closure,
     /// and in the deinit.
     private var holdsBuffer: Bool
-    /// The calls of an async listener that does not wait for one after the other.
-    let calls: RunningCalls?
 
-    init(
-        _ lane: Lane,
-        _ layout: MessageLayout,
-        _ policy: BufferingPolicy,
-        awaiting asyncCall: AsyncListenerCall? = nil,
-        _ calls: RunningCalls? = nil,
-        adaptor: Adaptor? = nil
-    ) {
+    init(_ lane: Lane, _ layout: MessageLayout, _ policy: BufferingPolicy, adaptor: Adaptor? = nil) {
         self.lane = lane
         laneReference = Unretained(lane)
         home = lane.home
         self.policy = policy
         isUnbounded = policy.kind == .unbounded
-        takesAll = isUnbounded && asyncCall == nil
         self.layout = layout
         state = MailboxState(layout, policy)
         batch = MessageQueue(layout)
-        self.asyncCall = asyncCall
-        self.calls = calls
         holdsBuffer = !isUnbounded
         super.init(adaptor: adaptor)
         if !isUnbounded { lane.noteBuffer(of: policy.limit) }
@@ -99,57 +74,20 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         if isUnbounded, !frame.pointee.carriesMore {
             return laneReference.borrow { $0.enqueue(message, listener, self) } > 0
         }
-        let tracker = frame.pointee.envelope?.tracker
-        let isAwaited = tracker?.waits(for: listener) ?? false
-        let envelope = frame.pointee.envelopeToKeep(withTracker: isAwaited)
-        if isAwaited { tracker?.expectOne() }
-        var displaced: DisplacedMessage?
-        var appended: LaneState.Appended = []
-        var dropped = 0
-        var replaced: Task<Void, Never>?
-        let admission = withLock { () -> MailboxState.Admission? in
-            // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued.
-            guard !listener.isCancelled, !state.isDead else { return nil }
-            if ignoresWhileBusy, state.tickets > 0 {
-                state.drop()
-                return .dropped
+        return frame.offer(to: listener, isCalled: true, policy, isReported: true) { envelope, displaced in
+            var arrival: Arrival = []
+            let admission = withLock {
+                let admission = state.admit(for: listener, copying: message, envelope, displaced: &displaced)
+                if admission == .waits { arrival = lane.append(listener, self) }
+                return (admission, dropped: state.dropped)
             }
-            replaced = calls?.replace()
-            let admission = state.admit(copying: message, envelope, displaced: &displaced)
-            switch admission {
-            case .waits: appended = lane.append(listener, self)
-            case .replaces: break
-            case .dropped: dropped = state.dropped
-            }
+            if !arrival.isEmpty { lane.finish(arrival, listener) }
             return admission
         }
-        guard let admission else {
-            if isAwaited { tracker?.withdrawExpected() }
-            return false
-        }
-        replaced?.cancel()
-        if !appended.isEmpty { lane.finish(appended, listener) }
-        displaced?.envelope?.tracker?.finish(.dropped)
-        // A post that does not wait for this listener counts it as finished, unless it missed the message.
-        if !isAwaited {
-            tracker?.count(admission == .dropped ? .dropped : .completed)
-        } else if admission == .dropped {
-            tracker?.finish(.dropped)
-        }
-        // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
-        if admission == .dropped, !ignoresWhileBusy {
-            frame.pointee.list.borrow { $0.faults.reportDrop(dropped, policy, list: $0, listener: listener) }
-        }
-        return true
     }
-
-    var ignoresWhileBusy: Bool { calls?.overlapping.kind == .ignore }
 
     /// Counts a message before the listener is called with it.
     func countDelivered() { delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing) }
-
-    /// Counts a message before the listener is called with it, in a task of its own.
-    func countOverlapping() { delivered.wrappingAdd(1, ordering: .releasing) }
 
     /// Retains the owner until ``releaseOwner()``. Returns false if it was deallocated.
     func holdOwner(of listener: ListenerEntry) -> Bool {
@@ -167,9 +105,7 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     }
 
     override func didEnd(discards: Bool) {
-        guard discards else { return }
-        lane.discard(self, inDrain: false)
-        withLock { calls?.replace() }?.cancel()
+        if discards { lane.discard(self, inDrain: false) }
     }
 
     /// Frees the closure, unless messages still wait for it. The last of them frees it then.
@@ -185,7 +121,6 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
 
     override func didFreeBody() {
         super.didFreeBody()
-        asyncCall = nil
         forgetBuffer()
         let resumed = withLock {
             isFinished = true
@@ -196,7 +131,6 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
 
     override func waitForCalls(of listener: ListenerEntry, afterDelivery: Bool) async {
         if afterDelivery { await waitUntilFinished() } else { await lane.waitForCall(of: listener) }
-        await waitForCalls(most: 0)
     }
 
     /// Suspends until the closure is freed: no post can see the listener, and no ticket is left.
@@ -207,12 +141,6 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
                 return !isFinished
             }
         }
-    }
-
-    /// Suspends until at most so many calls run that may overlap.
-    func waitForCalls(most: Int) async {
-        guard let calls else { return }
-        await Waiters<Int>.suspend { continuation in withLock { calls.wait(continuation, most: most) } }
     }
 
     override var accounts: ListenerAccounts {

@@ -1,8 +1,8 @@
 internal import Synchronization
 
 /// The messages that wait for one listener, and counts of the others. Transitions only, under the mailbox's
-/// lock. A listener with a lane holds a ticket there for each waiting message, until its call has ended. If
-/// the listener ends, its tickets stay until their turn. The drain takes all messages of an
+/// lock. A listener that is called has a ticket for each message, until the call has ended: it stands in a lane, or is only
+/// counted. If the listener ends, its tickets stay in the lane until their turn. The drain takes all messages of an
 /// unbounded buffer at once (`Mailbox.batch`), also those whose tickets it has not taken yet.
 struct MailboxState: ~Copyable {
     enum Admission {
@@ -11,23 +11,28 @@ struct MailboxState: ~Copyable {
         /// It takes the place and ticket of the message that had waited longest.
         case replaces
         case dropped
+        /// The listener has ended.
+        case refused
     }
 
     let policy: BufferingPolicy
+    /// Whether a message whose call has not ended takes the place of one that waits.
+    private let refusesWhileBusy: Bool
     /// Messages that nobody has taken.
     var incoming: MessageQueue
     private(set) var admitted = 0
     /// How many were not admitted, or were replaced by later ones.
     private(set) var dropped = 0
-    /// How many tickets wait, are taken, or have a call that is not settled.
+    /// How many tickets wait, are taken, or have a call that is not settled. Unused by a sequence.
     private(set) var tickets = 0
     /// Whether nothing is delivered any more.
     private(set) var isDead = false
     /// Whether no post can see the listener any more.
     private(set) var hasLeft = false
 
-    init(_ layout: MessageLayout, _ policy: BufferingPolicy) {
+    init(_ layout: MessageLayout, _ policy: BufferingPolicy, refusesWhileBusy: Bool = false) {
         self.policy = policy
+        self.refusesWhileBusy = refusesWhileBusy
         incoming = MessageQueue(layout)
     }
 
@@ -53,28 +58,28 @@ struct MailboxState: ~Copyable {
         tickets &+= 1
     }
 
-    /// Admits a message if the policy has room for it. `displaced` receives the message it replaces, to be released
-    /// without the lock.
+    /// Admits a message if the listener has not ended and the policy has room for it. `displaced` receives the message it
+    /// replaces, to be released without the lock.
     mutating func admit(
+        for listener: ListenerEntry,
         copying message: MessageAddress,
         _ envelope: Envelope?,
         displaced: inout DisplacedMessage?
     ) -> Admission {
-        guard policy.kind != .unbounded, incoming.count >= policy.limit else {
+        // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued.
+        guard !listener.isCancelled, !isDead else { return .refused }
+        guard policy.kind != .unbounded, (refusesWhileBusy ? tickets : incoming.count) >= policy.limit else {
             append(copying: message)
             if let envelope { incoming.keep(envelope) }
             return .waits
         }
-        drop()
+        dropped += 1
         guard policy.kind == .newest else { return .dropped }
         displaced = DisplacedMessage(takingFirstOf: &incoming)
         incoming.append(copying: message, envelope)
         admitted &+= 1
         return .replaces
     }
-
-    /// Counts a message that is dropped.
-    mutating func drop() { dropped += 1 }
 
     /// Moves everything into a batch, which is empty: the messages in it are older, and would be overtaken.
     mutating func takeAll(into batch: inout MessageQueue) {
@@ -89,19 +94,24 @@ struct MailboxState: ~Copyable {
         return true
     }
 
-    /// Removes so many tickets, whose calls have ended. Returns true if there are no more.
+    /// Removes so many tickets, whose calls have ended. Returns whether the closure is to be freed.
     mutating func settle(_ count: Int) -> Bool {
         tickets -= count
         guard tickets == 0 else { return false }
         incoming.giveBack()
-        return true
+        return hasLeft && leave()
     }
 
     /// Ends the mailbox and hands out what waits.
-    mutating func end(into discarded: inout MessageQueue) {
+    /// - Parameter keepsTickets: Whether the tickets stay until their turn, in a lane.
+    mutating func end(into discarded: inout MessageQueue, keepsTickets: Bool) {
         swap(&incoming, &discarded)
+        if !keepsTickets { tickets -= discarded.count }
         isDead = true
     }
+
+    /// Whether a message was taken whose call is not settled.
+    var isCalling: Bool { tickets > incoming.count }
 
     /// Records that no post can see the listener. Returns true, to free its closure, if no ticket is left.
     mutating func leave() -> Bool {

@@ -9,7 +9,6 @@ struct PendingCleanup {
     /// Records that calls of a listener have ended. Called under the lane's lock.
     mutating func settle(_ count: Int, of listener: Unretained<ListenerEntry>, _ mailbox: Mailbox) {
         guard mailbox.state.settle(count) else { return }
-        guard mailbox.state.hasLeft, mailbox.state.leave() else { return }
         listener.borrow { $0.previous = last }
         last = listener.address
     }

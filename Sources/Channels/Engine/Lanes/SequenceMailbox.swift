@@ -1,21 +1,24 @@
 internal import Synchronization
 
-/// The messages of a sequence, and the tasks that wait for one of them: what comes in. `Engine/Sequences` has what a
-/// reader does.
+/// The messages that tasks read: those of a sequence wait here for one; an async listener has a task started. This is what
+/// comes in. `Engine/Sequences` has what a reader of a sequence does, ``AsyncCalls`` what one does that calls a listener.
 ///
-/// Guards: `lock` guards `state` and `waiting`. From an unbounded buffer a reader takes all messages at once: `readLock`
+/// Guards: `lock` guards `state`, `waiting` and `calls`. From an unbounded buffer a reader takes all messages at once: `readLock`
 /// guards what readers have taken, and is taken before `lock`, if both are. So readers and posters seldom meet, and what
-/// they write for each message is on different cache lines.
+/// they write for each message is on different cache lines. A task that calls a listener takes one at a time.
 @usableFromInline
 final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     private static let lastNumber = Atomic<Int>(0)
 
-    /// Recognises the sequence for which this was made, so that no other one reads its messages.
+    /// Recognises the sequence for which this was made, so that no other one reads its messages. An async listener has 0.
     let number: Int
     let layout: MessageLayout
     private let policy: BufferingPolicy
     private let lock = SpinLock()
     @safe @exclusivity(unchecked) private var state: MailboxState
+    /// The calls of an async listener; nil for a sequence.
+    let calls: AsyncCalls?
+    private var backlog = Backlog()
     /// The readers that wait, each with a number of its own.
     private var waiting = WaitingReaders()
     /// Whether `state` may hold messages: stays true until a reader finds none. Written under the lock.
@@ -33,77 +36,101 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     private var hasTaken = false
     private let lastReader = Atomic<Int>(0)
 
-    init(_ number: Int, _ layout: MessageLayout, _ policy: BufferingPolicy, adaptor: Adaptor?) {
+    init(
+        _ layout: MessageLayout,
+        _ buffering: BufferingPolicy,
+        _ calls: AsyncCalls? = nil,
+        number: Int = 0,
+        adaptor: Adaptor?
+    ) {
+        let policy = calls?.buffering(buffering) ?? buffering
         self.number = number
         self.layout = layout
         self.policy = policy
-        takesAll = policy.kind == .unbounded
-        state = MailboxState(layout, policy)
+        self.calls = calls
+        takesAll = policy.kind == .unbounded && calls == nil
+        state = MailboxState(layout, policy, refusesWhileBusy: calls?.ignores ?? false)
         taken = MessageQueue(layout)
         super.init(adaptor: adaptor)
     }
 
     static func makeNumber() -> Int { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
 
+    /// Whether a message may wait, whose reader then looks whether the owner lives.
+    var isBusy: Bool { mayHoldMessages }
+
+    func withLock<Result>(_ body: () -> Result) -> Result { lock.withLock(body) }
+
     /// Enqueues a copy of the message. Returns false if the listener has ended, not if the buffer was full.
     func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Bool {
-        guard policy.kind == .unbounded, !frame.pointee.carriesMore else { return admit(frame, for: listener) }
+        guard policy.kind == .unbounded, !frame.pointee.carriesMore else { return offer(frame, to: listener) }
         let message = frame.pointee.message
-        var hasReader = false
+        var arrival: Arrival = []
         let isIn = lock.withLock {
             // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued.
             guard !listener.isCancelled, !state.isDead else { return false }
             state.append(copying: message)
-            noteArrival()
-            hasReader = !waiting.isEmpty
+            arrival = noteArrival(for: listener)
             return true
         }
-        if hasReader { wakeOne() }
+        if !arrival.isEmpty { finish(arrival, listener) }
         return isIn
     }
 
     /// Enqueues a message with what travels with it, if the policy has room for it.
     @inline(never)
-    private func admit(_ frame: FrameReference, for listener: ListenerEntry) -> Bool {
+    private func offer(_ frame: FrameReference, to listener: ListenerEntry) -> Bool {
         let message = frame.pointee.message
-        // No post waits for a reader.
-        let envelope = frame.pointee.envelopeToKeep(withTracker: false)
-        var displaced: DisplacedMessage?
-        var hasReader = false
-        var dropped = 0
-        let admission = lock.withLock { () -> MailboxState.Admission? in
-            guard !listener.isCancelled, !state.isDead else { return nil }
-            let admission = state.admit(copying: message, envelope, displaced: &displaced)
-            if admission == .waits { noteArrival() }
-            if admission == .dropped { dropped = state.dropped } else { hasReader = !waiting.isEmpty }
+        // No post waits for the reader of a sequence.
+        let isCalled = calls != nil
+        let isReported = calls?.ignores != true
+        return frame.offer(to: listener, isCalled: isCalled, policy, isReported: isReported) { envelope, displaced in
+            var arrival: Arrival = []
+            var replaced: Task<PostTracker.Outcome, Never>?
+            let admission = lock.withLock {
+                replaced = calls?.replace()
+                let admission = state.admit(for: listener, copying: message, envelope, displaced: &displaced)
+                // One that takes the place of another takes its reader, too.
+                if admission == .waits { arrival = noteArrival(for: listener) }
+                return (admission, dropped: state.dropped)
+            }
+            replaced?.cancel()
+            if !arrival.isEmpty { finish(arrival, listener) }
             return admission
         }
-        guard let admission else { return false }
-        if hasReader { wakeOne() }
-        withExtendedLifetime(displaced) {}
-        frame.pointee.envelope?.tracker?.count(admission == .dropped ? .dropped : .buffered)
-        if admission == .dropped {
-            frame.pointee.list.borrow { $0.faults.reportDrop(dropped, policy, list: $0, listener: listener) }
-        }
-        return true
     }
 
     /// Counts a message that was put in. Called under the lock.
-    private func noteArrival() {
+    private func noteArrival(for listener: ListenerEntry) -> Arrival {
         holdsMessages.store(true, ordering: .releasing)
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        listener.messageArrived(in: state)
+        let backlog = backlog.note(state.incoming.count)
+        return (calls?.needReader() ?? !waiting.isEmpty) ? backlog.union(.starts) : backlog
     }
 
-    /// Resumes the reader that has waited longest. Each message resumes one, however many wait in the buffer: a reader may
+    /// Finds a reader for a message. Each message resumes or starts one, however many wait in the buffer: a reader may
     /// take one message and stop. Apart from what puts a message in, because a continuation has a type
     /// of another library: a variable of it costs dozens of instructions.
     @inline(never)
+    private func finish(_ arrival: Arrival, _ listener: ListenerEntry) {
+        if arrival.contains(.starts) {
+            if let calls { calls.startReader(of: self, listener) } else { wakeOne() }
+        }
+        if arrival.contains(.isBacklog) { listener.reportBacklog(lock.withLock { state.incoming.count }) }
+    }
+
     private func wakeOne() { lock.withLock { waiting.takeFirst() }?.resume() }
 
     override func didEnd(discards: Bool) {
         if discards {
             var discarded = MessageQueue(layout)
-            lock.withLock { state.end(into: &discarded) }
+            var replaced: Task<PostTracker.Outcome, Never>?
+            lock.withLock {
+                state.end(into: &discarded, keepsTickets: false)
+                replaced = calls?.replace()
+            }
+            replaced?.cancel()
             discarded.discardAll()
             discardTaken()
         }
@@ -117,8 +144,30 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         discarded.discardAll()
     }
 
-    /// Leaves the closure to the entry's deinit: a reader may still make an element with it.
-    override func didLeaveList(_ listener: ListenerEntry) {}
+    /// Frees the closure of a listener that is called, unless a reader is left, which does so when it ends. That of a sequence
+    /// is left to the entry's deinit: a reader may still make an element with it.
+    override func didLeaveList(_ listener: ListenerEntry) {
+        guard let calls else { return }
+        let isUnused = lock.withLock { state.leave() && calls.hasNoReader }
+        if isUnused { listener.freeBody() }
+    }
+
+    override func didFreeBody() {
+        super.didFreeBody()
+        guard let calls else { return }
+        let (closure, resumed) = lock.withLock { calls.free() }
+        withExtendedLifetime(consume closure) {}
+        resumed.resume()
+    }
+
+    override func waitForCalls(of listener: ListenerEntry, afterDelivery: Bool) async {
+        guard let calls else { return }
+        await Waiters<AsyncCalls.End>.suspend { continuation in
+            lock.withLock {
+                calls.wait(continuation, until: afterDelivery ? .listener : .calls, isCalling: state.isCalling)
+            }
+        }
+    }
 
     override var accounts: ListenerAccounts { lock.withLock { state.accounts(delivered: delivered) } }
 }
@@ -134,7 +183,7 @@ extension SequenceMailbox {
             return lock.withLock {
                 guard state.takeFirst(into: place, &envelope) else { return false }
                 countDelivered()
-                if state.incoming.isEmpty { holdsMessages.store(false, ordering: .releasing) }
+                if state.incoming.isEmpty { noteEmpty() }
                 return true
             }
         }
@@ -152,7 +201,7 @@ extension SequenceMailbox {
         lock.withLock {
             guard !state.incoming.isEmpty else {
                 state.incoming.giveBack()
-                holdsMessages.store(false, ordering: .releasing)
+                noteEmpty()
                 return false
             }
             state.takeAll(into: &taken)
@@ -161,6 +210,7 @@ extension SequenceMailbox {
         }
     }
 
+    /// Counts a message that was read. Called by the one reader that has its lock.
     private func countDelivered() {
         delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     }
@@ -207,4 +257,58 @@ extension SequenceMailbox {
 
     /// Wakes another reader for what waits: this one may have been woken for it.
     func handOn() { if hasWaiting { wakeOne() } }
+}
+
+// What a task does that calls the listener.
+extension SequenceMailbox {
+    /// Moves the first message to uninitialised memory, for a call. Returns false if there is none: the reader ends. The
+    /// caller releases `envelope` without the lock.
+    func takeForCall(
+        _ calls: AsyncCalls,
+        into place: MessageAddress,
+        _ envelope: inout Envelope?,
+        of listener: ListenerEntry
+    )
+        -> Bool
+    {
+        let (isTaken, isUnused) = lock.withLock {
+            guard state.takeFirst(into: place, &envelope) else { return (false, endReader(calls)) }
+            if state.incoming.isEmpty { noteEmpty() }
+            calls.begin()
+            return (true, false)
+        }
+        if isUnused { listener.freeBody() }
+        return isTaken
+    }
+
+    /// Counts a call, before it begins. Several may begin at once.
+    func countCall() { delivered.wrappingAdd(1, ordering: .releasing) }
+
+    /// Says what has become of a call that has ended: whether it was replaced, and whether the reader goes on.
+    func endCall(_ calls: AsyncCalls, of listener: ListenerEntry) -> (isReplaced: Bool, goesOn: Bool) {
+        var resumed: [CheckedContinuation<Void, Never>] = []
+        let (isReplaced, goesOn, isUnused) = lock.withLock {
+            _ = state.settle(1)
+            let isReplaced = calls.isReplaced
+            resumed = calls.end(isLast: !state.isCalling)
+            let goesOn = !state.incoming.isEmpty
+            return (isReplaced, goesOn, !goesOn && endReader(calls))
+        }
+        // First: who waits for the call may expect what the closure holds to be released.
+        if isUnused { listener.freeBody() }
+        resumed.resume()
+        return (isReplaced, goesOn)
+    }
+
+    /// A reader ends, since nothing waits. Returns whether the closure is to be freed. Called under the lock.
+    private func endReader(_ calls: AsyncCalls) -> Bool {
+        calls.readerEnds()
+        return calls.hasNoReader && state.hasLeft && state.leave()
+    }
+
+    /// Called under the lock.
+    private func noteEmpty() {
+        backlog.reset()
+        holdsMessages.store(false, ordering: .releasing)
+    }
 }

@@ -52,13 +52,11 @@ package struct ShownLane {
     /// The type of the actor or the label of the queue.
     package let name: String
 
-    /// Nil for a lane that no other listener shares.
-    fileprivate init?(_ lane: Lane) {
+    fileprivate init(_ lane: Lane) {
         switch lane.target {
         case .mainActor: name = "MainActor"
         case .actor: name = lane.actor.map { "\(type(of: $0))" } ?? "a deallocated actor"
         case .queue(let queue): name = queue.label
-        case .awaiting: return nil
         }
         self.lane = lane
     }
@@ -70,22 +68,21 @@ package struct ShownLane {
 }
 
 extension ListenerEntry {
-    /// The lane in which its messages wait, if other listeners may share it.
-    package var lane: ShownLane? { mailbox.flatMap { ShownLane($0.lane) } }
+    /// The lane in which its messages wait, if they do.
+    package var lane: ShownLane? { mailbox.map { ShownLane($0.lane) } }
 
     /// Whether messages wait for it before they are delivered.
-    package var hasMailbox: Bool { mailbox != nil || isSequence }
+    package var hasMailbox: Bool { mailbox != nil || isRead }
 
     package var delivery: DeliveryKind {
         if isInterceptor { return .interceptor }
         if isForwarder { return .pattern }
-        if isSequence { return .sequence }
+        if isRead { return knownSequence.borrow { $0.calls == nil } ? .sequence : .async }
         guard let mailbox else { return isResponder ? .responder : .direct }
         return switch mailbox.lane.target {
         case .mainActor: .mainActor
         case .actor: .actor
         case .queue: .queue
-        case .awaiting: .async
         }
     }
 }

@@ -28,7 +28,7 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
     static let intercepting: UInt64 = 1 << 54
     /// Receives what its ``Adaptor`` makes of a message.
     static let adapted: UInt64 = 1 << 53
-    /// Waits for readers: its route is a `SequenceMailbox`.
+    /// Waits for tasks that read: its route is a `SequenceMailbox`.
     static let read: UInt64 = 1 << 52
     static let ended = cancelled | closed
     /// The other bits are all in use.

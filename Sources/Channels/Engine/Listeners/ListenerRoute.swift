@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// This class is the way of a listener that is called at once, on the poster's thread: nothing waits for it. It has one
 /// once it is paused or counted, or if it has an adaptor. The others, on the floors above, are a lane (`Mailbox`), the
-/// readers of a sequence (`SequenceMailbox`), the list of a pattern (`Forwarder`) and ``ResponderCalls``. The bits of the
+/// tasks that read (`SequenceMailbox`), the list of a pattern (`Forwarder`) and ``ResponderCalls``. The bits of the
 /// entry say which it is, so a post chooses without a call.
 @usableFromInline
 class ListenerRoute: @unchecked Sendable {  // a constant, and atomics

@@ -13,7 +13,7 @@ final class SequenceBuffer: Sendable {
     private let isPlain: Bool
 
     init(_ token: ListenerToken, _ number: Int, source: Any.Type) {
-        let mailbox = token.entry.isSequence ? token.entry.knownSequence.object : nil
+        let mailbox = token.entry.isRead ? token.entry.knownSequence.object : nil
         guard let mailbox, mailbox.number == number else {
             fatalError(
                 "\(source).register(_:isolation:) did not forward the listener it was given: "

@@ -1,0 +1,220 @@
+internal import Synchronization
+
+/// The call of an async listener, which copies the message before it first suspends.
+@usableFromInline
+typealias AsyncListenerCall = @Sendable (MessageAddress, AnyObject?, Envelope?) async throws -> Void
+
+@usableFromInline
+enum AsyncIsolation: Sendable {
+    case closure((any Actor)?)
+    case owner
+}
+
+/// What calls an async listener: tasks that read its mailbox, and await the closure for one message after the other. A
+/// message that arrives starts one if fewer than the policy allows are there. A task ends when nothing waits.
+///
+/// Guards: the mailbox's lock guards all that changes. `closure` is also read without it by the readers: it is freed when
+/// there is none, and none can start. What is returned is done without the lock: cancelling a task, resuming a
+/// continuation and releasing a closure run the code of others.
+final class AsyncCalls: @unchecked Sendable {  // guards: see above
+    /// What a task waits for, once the listener has ended.
+    enum End {
+        /// That no call runs.
+        case calls
+        /// That the closure is freed: no post can see the listener, and nothing waits.
+        case listener
+    }
+
+    private let isolation: AsyncIsolation
+    private let overlapping: OverlappingPolicy
+    @safe @exclusivity(unchecked) private var closure: AsyncListenerCall?
+    /// How many tasks read, those included that are about to be started.
+    private var readers = 0
+    /// The task of the one call under ``OverlappingPolicy/replace``; nil before it is known.
+    @safe @exclusivity(unchecked) private var task: Task<PostTracker.Outcome, Never>?
+    /// Whether the call that runs is to make way for another.
+    private(set) var isReplaced = false
+    private var waiters = Waiters<End>()
+
+    init(_ closure: @escaping AsyncListenerCall, on isolation: AsyncIsolation, _ overlapping: OverlappingPolicy) {
+        self.closure = closure
+        self.isolation = isolation
+        self.overlapping = overlapping
+    }
+
+    /// Whether a message that arrives while a call runs is dropped.
+    var ignores: Bool { overlapping.kind == .ignore }
+
+    /// The policy of the mailbox, of which the listener's own has no effect if messages never wait in a row.
+    func buffering(_ own: BufferingPolicy) -> BufferingPolicy {
+        switch overlapping.kind {
+        case .replace: .newest(1)
+        case .ignore: .oldest(1)
+        case .queue, .concurrent: own
+        }
+    }
+
+    // Under the lock.
+
+    /// A message has arrived. Returns whether a reader is to be started for it.
+    func needReader() -> Bool {
+        guard readers < overlapping.calls else { return false }
+        readers += 1
+        return true
+    }
+
+    /// A reader ends, since nothing waits.
+    func readerEnds() { readers -= 1 }
+
+    var hasNoReader: Bool { readers == 0 }
+
+    /// A message has been taken for a call.
+    func begin() { isReplaced = false }
+
+    /// The call has a task. Returns whether that is to be cancelled: another message has arrived.
+    private func began(_ task: Task<PostTracker.Outcome, Never>) -> Bool {
+        self.task = task
+        return isReplaced
+    }
+
+    /// A message arrives while a call runs, or the listener is cancelled. Returns the task to cancel.
+    func replace() -> Task<PostTracker.Outcome, Never>? {
+        guard overlapping.kind == .replace else { return nil }
+        isReplaced = true
+        return task
+    }
+
+    /// A call has ended. Returns those to resume.
+    /// - Parameter isLast: Whether no other call runs.
+    func end(isLast: Bool) -> [CheckedContinuation<Void, Never>] {
+        task = nil
+        return isLast ? waiters.take { $0 == .calls } : []
+    }
+
+    /// Keeps a task waiting. Returns false if what it waits for has happened.
+    func wait(_ continuation: CheckedContinuation<Void, Never>, until end: End, isCalling: Bool) -> Bool {
+        guard end == .calls ? isCalling : closure != nil else { return false }
+        waiters.add(continuation, until: end)
+        return true
+    }
+
+    /// Takes out the closure, to be released before those waiting are resumed.
+    func free() -> (closure: AsyncListenerCall?, waiting: [CheckedContinuation<Void, Never>]) {
+        defer { closure = nil }
+        return (closure, waiters.take { $0 == .listener })
+    }
+}
+
+// The readers.
+extension AsyncCalls {
+    /// Starts a reader, which has been counted.
+    func startReader(of mailbox: SequenceMailbox, _ listener: ListenerEntry) {
+        Task.detached { await self.read(mailbox, listener) }
+    }
+
+    /// Calls the listener with what waits, for one turn.
+    private func read(_ mailbox: SequenceMailbox, _ listener: ListenerEntry) async {
+        // Reused for one call after another.
+        let place = mailbox.layout.allocate()
+        defer { place.deallocate() }
+        var turn = DrainTurn()
+        while true {
+            let isolation =
+                switch isolation {
+                case .closure(let actor): actor
+                // One that is deallocated is found below.
+                case .owner: listener.owner as? any Actor
+                }
+            guard await callNext(mailbox, listener, place, on: isolation) else { return }
+            // The next turn is a task of its own, so that whatever else waits for the thread comes first.
+            if turn.endAfterCall() != nil { return startReader(of: mailbox, listener) }
+        }
+    }
+
+    /// Takes a message and awaits the closure, without suspending in between. So a `cancel` on the closure's isolation
+    /// comes either before the message is taken or after the call has begun. Returns false if nothing waits: the reader ends.
+    @inline(never)
+    private func callNext(
+        _ mailbox: SequenceMailbox,
+        _ listener: ListenerEntry,
+        _ message: MessageAddress,
+        on isolation: isolated (any Actor)?
+    ) async -> Bool {
+        let owner = listener.owner.map { sendable($0) }
+        // Discards what waits.
+        if owner == nil, listener.hasOwner { listener.list?.cancel(listener) }
+        var envelope: Envelope?
+        guard mailbox.takeForCall(self, into: message, &envelope, of: listener) else { return false }
+        defer { mailbox.layout.destroy(message) }
+        let call = AsyncCall(listener: listener, mailbox: mailbox, owner: owner, envelope: envelope)
+        let outcome: PostTracker.Outcome
+        if overlapping.kind == .replace {
+            let task = Task {
+                // Captured, so that the task has this isolation, on which no call begins after `cancel` has returned.
+                _ = isolation
+                guard !listener.isCancelled else { return PostTracker.Outcome.discarded }
+                return await run(call, with: message, isolation: isolation)
+            }
+            if mailbox.withLock({ began(task) }) { task.cancel() }
+            outcome = await task.value
+        } else {
+            outcome = await run(call, with: message, isolation: isolation)
+        }
+        // Before the poster learns of it, whose next message is not to be ignored.
+        let (isReplaced, goesOn) = mailbox.endCall(self, of: listener)
+        envelope?.tracker?.finish(isReplaced ? .dropped : outcome)
+        return goesOn
+    }
+}
+
+/// One call of an async listener.
+private struct AsyncCall: Sendable {
+    let listener: ListenerEntry
+    let mailbox: SequenceMailbox
+    let owner: (any AnyObject & Sendable)?
+    let envelope: Envelope?
+}
+
+extension AsyncCalls {
+    private func run(
+        _ call: AsyncCall,
+        with message: MessageAddress,
+        isolation: isolated (any Actor)?
+    ) async -> PostTracker.Outcome {
+        call.mailbox.countCall()
+        // One chain for each call: tasks made by the closure inherit it and may outlive the call.
+        let chain = ListenerChain(call.listener, upstream: call.envelope?.tracker?.chain)
+        let outcome = await ListenerChain.$current.withValue(chain) {
+            // Captured, so that the closure has this isolation and does not leave the turn.
+            _ = isolation
+            guard let trace = call.envelope?.trace else { return await self.outcome(of: call, with: message) }
+            var outcome = PostTracker.Outcome.discarded
+            await trace.deliver(to: call.listener, isolation: isolation) {
+                outcome = await self.outcome(of: call, with: message)
+            }
+            return outcome
+        }
+        chain.endCall()
+        return outcome
+    }
+
+    private func outcome(of call: AsyncCall, with message: MessageAddress) async -> PostTracker.Outcome {
+        let listener = call.listener
+        // Loaded for the call only, so that it is freed before tasks that wait for the call resume.
+        guard let list = listener.list, let closure else { return .discarded }
+        do {
+            try await closure(message, call.owner, list.envelope(of: call.envelope))
+            return .completed
+        } catch {
+            // A call that was replaced was asked to throw.
+            guard !call.mailbox.withLock({ isReplaced }) else { return .dropped }
+            let reported = error as? ReportedFailure
+            if reported == nil {
+                list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
+            } else {
+                list.activeInstrument?.didThrow(listener)
+            }
+            return .failed(DeliveryFailure(reported?.error ?? error, listener, call.owner))
+        }
+    }
+}
