@@ -91,6 +91,7 @@ final class FileSession {
     /// - Throws: ``WentBack``; a `BridgeError`.
     func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try transaction(.deferred) { db in
+            try environment.willRead()
             let result = try body(db)
             return (result, try SQLiteMark(token, db))
         }

@@ -2,8 +2,8 @@
 import Foundation
 import Testing
 
-/// Whole histories of a file and the processes that use it: killed, stopped and closed, with commits that fail, clocks that
-/// step, names that are removed and older copies that are restored. A history is played by one thread in no time.
+/// Whole histories of a file and the processes that use it: killed, stopped and closed, with commits and reads that fail,
+/// clocks that step, names that are removed and older copies that are restored. A history is played by one thread in no time.
 ///
 /// `CHANNELS_HISTORIES` says how many, and `CHANNELS_FIRST_HISTORY` the first; `Scripts/verify sqlite-histories` plays as
 /// many as one likes, and shows that planted faults are found.

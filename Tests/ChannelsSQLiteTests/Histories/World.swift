@@ -32,6 +32,9 @@ final class World: @unchecked Sendable {  // used by one thread
     /// The error of the next commits, and of how many.
     private var commitError: ResultCode?
     private var failingCommits = 0
+    /// The same of what is read without a commit.
+    private var readError: ResultCode?
+    private var failingReads = 0
     private var published = 0
 
     /// What is in the file: the names, and for each the messages that were acknowledged since it is there, those that its
@@ -73,7 +76,18 @@ final class World: @unchecked Sendable {  // used by one thread
     // MARK: The world of a connection
 
     var environment: FileEnvironment {
-        FileEnvironment(now: { self.now }, wallClock: { self.wallNow }, willCommit: { try self.willCommit() })
+        FileEnvironment(
+            now: { self.now },
+            wallClock: { self.wallNow },
+            willRead: { try self.willRead() },
+            willCommit: { try self.willCommit() }
+        )
+    }
+
+    private func willRead() throws {
+        guard let readError, failingReads > 0 else { return }
+        failingReads -= 1
+        throw DatabaseError(resultCode: readError)
     }
 
     private func willCommit() throws {
@@ -95,7 +109,13 @@ final class World: @unchecked Sendable {  // used by one thread
         // One that has ended is mostly started again.
         if !process.isRunning, Int.random(in: 0..<3, using: &random) > 0 { process.start() }
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<40: process.turn()
+        case 0..<38: process.turn()
+        case 38..<40:
+            (readError, failingReads) = (
+                [.SQLITE_IOERR, .SQLITE_BUSY].randomElement(using: &random),
+                Int.random(in: 1...4, using: &random)
+            )
+            note("reads fail")
         case 40..<60: publish(process)
         case 60..<72: process.settleOne()
         case 72..<76: process.subscribeToMore()
@@ -219,7 +239,7 @@ final class World: @unchecked Sendable {  // used by one thread
     /// Mends what is broken, and lets the processes run until nothing is left to be done. Then compares.
     func settle() throws {
         try lock(false)
-        failingCommits = 0
+        (failingCommits, failingReads) = (0, 0)
         foreign = nil
         note("settle")
         for process in processes {
@@ -240,6 +260,21 @@ final class World: @unchecked Sendable {  // used by one thread
             advance(quiet > 0 ? .seconds(3) : .milliseconds(100))
         }
         for process in processes where !process.isIdle { fail("\(process.place) waits for ever: \(process.state)") }
+        try compare()
+        try storeAtRest()
+    }
+
+    /// While all are at rest, one stores a value, and a lock keeps the others from reading it at first. Nobody commits
+    /// anything after that: only a look that is repeated finds the value, unless retention happens to be due.
+    private func storeAtRest() throws {
+        (readError, failingReads) = (.SQLITE_BUSY, Int.random(in: 0...3, using: &random))
+        note("store at rest, \(failingReads) reads fail")
+        processes.randomElement(using: &random)!.store()
+        for _ in 0..<20 {
+            for process in processes { process.turn() }
+            advance(.milliseconds(100))
+        }
+        failingReads = 0
         try compare()
     }
 
