@@ -8,7 +8,7 @@
  *   take, link                      ThreadRecords.take, .link
  *   giveBack, unlink                ThreadRecords.giveBack, .unlink
  *   Canceller                       HazardDomain.freeUnlessUsed, HazardUse.uses, ThreadRecords.scan
- *   use                             ThreadReference.announce, .withdraw
+ *   use                             HazardDomain.announceUse, .withdrawUse
  *
  * A record that is unlinked keeps its `next`, so a walk that is at it goes on; one that is linked again leads to the head of then, so the walk
  * meets some records twice. Memory is sequentially consistent. The lock's sections are steps one after the other, but for what a walk reads.

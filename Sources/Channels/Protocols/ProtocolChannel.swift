@@ -234,7 +234,7 @@ extension ListenerList {
         let owner = observer.retainOwner()
         defer { owner?.release() }
         guard admits(frame, to: observer, word, owner) else { return false }
-        frame.pointee.beginCall(of: observer)
+        frame.pointee.listener = Unretained(observer)
         let visitor = frame.pointee.message
         observer.body.callGeneral(visitor, nil, frame)
         // Set by the entry's call; the owner it names is held above.

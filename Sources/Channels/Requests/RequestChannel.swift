@@ -201,7 +201,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
                 let owner = entry.owner
                 guard owner != nil || !entry.hasOwner else { return true }
                 var responder: Responder?
-                frame.pointee.beginCall(of: entry)
+                frame.pointee.listener = Unretained(entry)
                 if list.isObserved { entry.route?.borrow { $0.countDirectCall() } }
                 MessageAddress.lending(mutable: &responder) { entry.run($0, owner.map { OwnerReference($0) }, frame) }
                 guard let responder else { return true }

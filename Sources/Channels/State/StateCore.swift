@@ -54,7 +54,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     {
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
             store(guarded.value.address)
-            return admitChange(&guarded, post.envelope, chain)
+            return admit(&guarded, post.envelope, for: nil, chain)
         }
         return follow(admission) { deliver(message, $0, post) }
     }
@@ -94,7 +94,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
-            return isChanged ? admitChange(&guarded, post.envelope, chain) : nil
+            return isChanged ? admit(&guarded, post.envelope, for: nil, chain) : nil
         }
     }
 
@@ -155,19 +155,14 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 }
 
 extension StateCore {
-    /// Admits the value just stored, if anybody listens or counts. Called under the lock, as registration is.
-    @inline(__always)
-    private func admitChange(_ guarded: inout Guarded, _ envelope: Envelope?, _ chain: Int) -> StateTurns.Admission? {
-        guard !guarded.turns.isClosing, !list.hasNoListenerNow || list.isObserved else { return nil }
-        return admit(&guarded, envelope, for: nil, chain)
-    }
-
-    /// Admits the value stored, for one listener if it is new or resumes. Called under the lock.
+    /// Admits the value stored, if anybody listens or counts; for one listener, if that is new or resumes. Called under the
+    /// lock, as registration is.
     @inline(__always)
     private func admit(_ guarded: inout Guarded, _ envelope: Envelope?, for entry: ListenerEntry?, _ chain: Int)
-        -> StateTurns.Admission
+        -> StateTurns.Admission?
     {
-        guarded.turns.admit(
+        guard !guarded.turns.isClosing, !list.hasNoListenerNow || list.isObserved else { return nil }
+        return guarded.turns.admit(
             guarded.value.address,
             envelope,
             before: list.nextNumberNow,
@@ -196,18 +191,8 @@ extension StateCore {
 
     /// Delivers a turn, then those that wait, in order, until none is left or a job takes over.
     private func deliver(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: PostOptions) {
-        postTurn(message, turn, post)
+        list.postTurn(message, turn, post)
         if guarded.withLock({ !$0.turns.endIfNothingWaits() }) { deliverWaiting(post) }
-    }
-
-    @inline(never)
-    private func postTurn(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: PostOptions) {
-        var frame = PostFrame(list, message, post)
-        frame.number = turn.before
-        frame.chain = turn.chain
-        frame.isTurn = true
-        frame.lend { list.postTurn($0, onlyTo: turn.entry) }
-        frame.end()
     }
 
     /// - Parameter post: Who delivers. Listeners are called on its isolation.
@@ -218,7 +203,7 @@ extension StateCore {
             while true {
                 switch guarded.withLock({ $0.turns.next(for: thread.address, into: message) }) {
                 case .deliver(let turn, let envelope):
-                    postTurn(message, turn, PostOptions(post, envelope))
+                    list.postTurn(message, turn, PostOptions(post, envelope))
                     envelope?.tracker?.finish(.settled)
                     // Each value is released at the end of its turn, without the lock.
                     list.layout.destroy(message)

@@ -41,17 +41,11 @@ extension Switchboard {
     /// ``subscript(matching:)``.
     public var posts: some Listenable<Posted<any Sendable>> { MatchingChannels(switchboard: self, pattern: nil) }
 
-    func register(
-        _ listener: Registration,
-        matching pattern: ChannelPattern?,
-        intake: Forwarder.Intake? = nil
-    ) -> ListenerToken {
-        let patternListener = PatternListener(
-            listener,
-            matching: pattern,
-            faults,
-            intake: intake
-        )
+    /// - Parameter hearsStates: Whether it receives the messages of states, too.
+    func register(_ listener: Registration, matching pattern: ChannelPattern?, hearsStates: Bool = true)
+        -> ListenerToken
+    {
+        let patternListener = PatternListener(listener, matching: pattern, hearsStates: hearsStates, faults)
         let hub = patternListener.hub
         hub.delegate = HubDelegate(patternListener, reference)
         let entry = patternListener.listener

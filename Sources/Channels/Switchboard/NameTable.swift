@@ -46,7 +46,7 @@ final class NameTable: @unchecked Sendable {  // see above
     /// The slot of a name. Needs no lock, see the type's comment.
     @inline(__always)
     func find(_ key: NameKey) -> Unretained<RegistrySlot>? {
-        var index = home(key.hash)
+        var index = Int(truncatingIfNeeded: key.hash) & mask
         // At least a quarter of the cells is free.
         while true {
             let address = unsafe cells[index].slot.load(ordering: .sequentiallyConsistent)
@@ -59,9 +59,6 @@ final class NameTable: @unchecked Sendable {  // see above
             index = (index + 1) & mask
         }
     }
-
-    @inline(__always)
-    private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & mask }
 
     // MARK: Under the lock
 
@@ -90,7 +87,7 @@ final class NameTable: @unchecked Sendable {  // see above
 
     /// Removes a slot, if it is in the table. The caller takes over the table's reference.
     func remove(_ slot: RegistrySlot) -> Unretained<RegistrySlot>? {
-        var index = home(slot.key.hash)
+        var index = Int(truncatingIfNeeded: slot.key.hash) & mask
         while unsafe cells[index].slot.load(ordering: .relaxed) != Unretained(slot).address {
             guard unsafe cells[index].slot.load(ordering: .relaxed) != 0 else { return nil }
             index = (index + 1) & mask
@@ -104,7 +101,7 @@ final class NameTable: @unchecked Sendable {  // see above
     }
 
     private func place(_ slot: Unretained<RegistrySlot>, _ hash: UInt64) {
-        var index = home(hash)
+        var index = Int(truncatingIfNeeded: hash) & mask
         while unsafe cells[index].slot.load(ordering: .relaxed) > Self.left { index = (index + 1) & mask }
         if unsafe cells[index].slot.load(ordering: .relaxed) == 0 { used += 1 }
         count += 1

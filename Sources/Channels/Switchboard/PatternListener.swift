@@ -13,8 +13,8 @@ final class PatternListener: Sendable {
     let listener: ListenerEntry
     private let priority: Priority
     private let site: PackedSite
-    /// For a bridge, which receives only messages posted in this process.
-    private let intake: Forwarder.Intake?
+    /// Whether it receives the messages of states, too.
+    private let hearsStates: Bool
     /// By the address of the channel's list; nil after `detach()`.
     private let forwarders = Locked<[UInt: ListenerEntry]?>([:])
     /// The tasks that wait until no post can reach the listener.
@@ -23,10 +23,10 @@ final class PatternListener: Sendable {
     init(
         _ listener: Registration,
         matching pattern: ChannelPattern?,
-        _ faults: FaultReporter,
-        intake: Forwarder.Intake? = nil
+        hearsStates: Bool,
+        _ faults: FaultReporter
     ) {
-        self.intake = intake
+        self.hearsStates = hearsStates
         self.pattern = pattern
         priority = listener.priority
         site = listener.site
@@ -55,7 +55,7 @@ final class PatternListener: Sendable {
         let isOfAKind =
             switch kind {
             case .messages: true
-            case .state: intake == nil
+            case .state: hearsStates
             case .requests: false
             }
         return isOfAKind && matches(name)
@@ -70,7 +70,7 @@ final class PatternListener: Sendable {
     /// Adds a forwarder to a channel, unless there is one or this has been detached. Runs no user code. The
     /// caller calls `didUnlock` of the list later.
     func attach(to list: ListenerList) {
-        let forwarder = Forwarder(to: listener, of: hub, intake, keeping: self)
+        let forwarder = Forwarder(to: listener, of: hub, keeping: self)
         let entry = list.makeEntry(Registration(nil, .forwarder(forwarder), ListenerOptions(priority, site), .nothing))
         // In one section: whoever removes the entry from `forwarders` finds it in the list.
         forwarders.withLock { forwarders in

@@ -23,8 +23,20 @@ extension Switchboard {
             let post = message.load(as: Posted<any Sendable>.self)
             do { try await body(post.channelName ?? "", post.message) } catch { throw ReportedFailure(error: error) }
         }
-        let listener = Registration(nil, .async(call, .closure(nil), .queue), options, .nothing)
-        return register(listener, matching: pattern, intake: intake)
+        var listener = Registration(nil, .async(call, .closure(nil), .queue), options, .nothing)
+        listener.adaptor = Adaptor(
+            nil,
+            { message, _, deliver in
+                let post = message.load(as: Posted<any Sendable>.self)
+                guard let envelope = post.envelope, let name = envelope.channelName, envelope.process == nil,
+                    let taken = intake(name, post.message)
+                else { return .skipped }
+                return MessageAddress.lending(Posted(taken, envelope)) { deliver($0, false) }
+            },
+            before: nil,
+            to: MessageLayout(Posted<any Sendable>.self)
+        )
+        return register(listener, matching: pattern, hearsStates: false)
     }
 
     /// Reports to the caller awaiting the running post on this thread that a bridge cannot take its message.

@@ -94,9 +94,14 @@ final class FileConnection {
                 schedule.wrote(now)
                 commits.othersCommitted()
             }
-            try exchange(session, isNew, now)
-            guard isNew, self.session === session else { return }
+            // Before the exchange: a name that subscribes in it asks for another look, by setting this to nil.
+            let known = version
             version = found
+            do { try exchange(session, isNew, now) } catch {
+                version = known
+                throw error
+            }
+            guard isNew, self.session === session else { return }
             schedule.looked(now, found: true, until: environment.now())
         } else {
             try exchange(session, false, now)

@@ -8,32 +8,16 @@ internal import Synchronization
 /// these have left, by what they keep alive (`PatternListener`).
 @usableFromInline
 final class Forwarder: ListenerRoute, @unchecked Sendable {  // constants
-    /// Returns what a bridge enqueues for a message posted in this process; nil to skip it.
-    typealias Intake = @Sendable (_ name: String, _ message: any Sendable) -> (any Sendable)?
-
     let hub: ListenerList
     let listener: ListenerEntry
-    fileprivate let intake: Intake?
     /// Frees the closure of the listener when the last forwarder releases it.
     private let pattern: any AnyObject & Sendable
 
-    init(to listener: ListenerEntry, of hub: ListenerList, _ intake: Intake?, keeping pattern: any AnyObject & Sendable)
-    {
+    init(to listener: ListenerEntry, of hub: ListenerList, keeping pattern: any AnyObject & Sendable) {
         self.hub = hub
         self.listener = listener
-        self.intake = intake
         self.pattern = pattern
         super.init()
-    }
-
-    /// Lends what the intake makes of a message. Returns what the body returns; 0 if it is skipped.
-    @inline(never)
-    fileprivate func lendTaken(_ posted: MessageAddress, _ body: (MessageAddress) -> Int) -> Int {
-        let post = posted.load(as: Posted<any Sendable>.self)
-        guard let intake, let envelope = post.envelope, let name = envelope.channelName, envelope.process == nil,
-            let taken = intake(name, post.message)
-        else { return 0 }
-        return MessageAddress.lending(Posted(taken, envelope), body)
     }
 }
 
@@ -59,7 +43,7 @@ extension ListenerList {
             var reached = 0
             var last = Unretained(entry)
             while true {
-                reached += last.borrow { forward(posted, frame, $0) }
+                reached += last.borrow { $0.forwarder?.borrow { $0.hub.hear(posted, frame, $0.listener) } ?? 0 }
                 let address = last.borrow { $0.next.load(ordering: .sequentiallyConsistent) }
                 guard !frame.pointee.checksAll, let next = Unretained<ListenerEntry>(address: address),
                     next.borrow({ onlyForwards(frame, $0) })
@@ -79,22 +63,12 @@ extension ListenerList {
             && word & ListenerEntry.number < frame.pointee.number
     }
 
-    @inline(__always)
-    private func forward(_ posted: MessageAddress, _ frame: FrameReference, _ entry: ListenerEntry) -> Int {
-        guard let forwarder = entry.forwarder else { return 0 }
-        return forwarder.borrow { forwarder in
-            guard forwarder.intake != nil else { return forwarder.hub.hear(posted, frame, forwarder.listener) }
-            guard !forwarder.listener.hasEnded else { return 0 }
-            return forwarder.lendTaken(posted) { forwarder.hub.hear($0, frame, forwarder.listener) }
-        }
-    }
-
     /// Delivers a message to the one listener of this hub, as part of another list's post.
     @inline(__always)
     private func hear(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let former = frame.pointee.message
         frame.pointee.message = message
-        frame.pointee.beginCall(of: listener)
+        frame.pointee.listener = Unretained(listener)
         let reached = isObserved ? hearObserved(frame, listener) : deliverByRoute(frame, listener)
         frame.pointee.message = former
         return reached

@@ -111,7 +111,7 @@ extension ListenerList {
         case ListenerEntry.read:
             // While messages wait, the reader checks the owner, as below.
             if word & ListenerEntry.owned == 0 || listener.knownSequence.borrow({ $0.isBusy }) {
-                return enqueueToRead(frame, listener)
+                return enqueue(frame, listener, word, alone: false)
             }
         case ListenerEntry.laned:
             let mailbox = listener.knownMailbox
@@ -119,7 +119,7 @@ extension ListenerList {
                 // While a drain is due, it checks the owner: a weak load for each message would cost more
                 // than everything else. If `isBusy` is outdated, the message starts one.
                 if word & ListenerEntry.owned == 0 || mailbox.borrow({ $0.isBusy }) {
-                    return enqueue(frame, listener, mailbox)
+                    return enqueue(frame, listener, word, alone: false)
                 }
             } else if !mailbox.borrow({ $0.isBusy }) {
                 return call(frame, listener, word)
@@ -168,10 +168,11 @@ extension ListenerList {
         let isOnce = word & ListenerEntry.once != 0
         // Removed before it is called. Of several messages, one that hears once receives that which removes it.
         if isOnce || isLast, !remove(listener, as: ListenerEntry.closed), isOnce { return 0 }
-        if word & (ListenerEntry.laned | ListenerEntry.read) != 0, let isIn = enqueueUnlessCalled(frame, listener, word)
+        if word & (ListenerEntry.laned | ListenerEntry.read) != 0,
+            let reached = enqueueUnlessCalled(frame, listener, word)
         {
             activeInstrument?.didEnqueue(for: listener)
-            return isIn ? 1 : 0
+            return reached
         }
         if isObserved { _ = listener.ensureRoute() }
         countCall(of: listener, word)
@@ -186,21 +187,25 @@ extension ListenerList {
         return 1
     }
 
-    /// Enqueues the message for a listener that cannot be called here; nil for one that can. Returns false if it has
-    /// ended.
+    /// Enqueues the message for a listener that cannot be called here; nil for one that can. Returns 0 if it has ended.
     @inline(never)
-    private func enqueueUnlessCalled(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Bool? {
-        guard word & ListenerEntry.read == 0 else { return enqueueToRead(frame, listener) > 0 }
-        return listener.knownMailbox.borrow { mailbox in
-            mailbox.mayCall(from: frame.pointee.isolation, listener) ? nil : mailbox.enqueue(frame, for: listener)
-        }
+    private func enqueueUnlessCalled(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int? {
+        let mayCall =
+            word & ListenerEntry.laned != 0
+            && listener.knownMailbox.borrow { $0.mayCall(from: frame.pointee.isolation, listener) }
+        return mayCall ? nil : enqueue(frame, listener, word, alone: true)
     }
 
-    /// Puts a message where the readers of a sequence take it. A function of its own, because one that ends with a call
-    /// needs no frame.
+    /// Puts a message into the mailbox of a listener, and perhaps into those of some that follow, unless it is for this one
+    /// `alone`. A function of its own, because one that ends with a call needs no frame.
     @inline(never)
-    private func enqueueToRead(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        listener.knownSequence.borrow { $0.enqueue(frame, for: listener) } ? 1 : 0
+    private func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64, alone: Bool) -> Int {
+        word & ListenerEntry.read != 0
+            ? listener.knownSequence.borrow { $0.enqueue(frame, for: listener) }
+            : listener.knownMailbox.borrow { mailbox in
+                guard mailbox.isUnbounded, !frame.pointee.carriesMore else { return mailbox.offer(frame, to: listener) }
+                return mailbox.laneReference.borrow { $0.enqueue(frame, listener, mailbox, alone: alone) }
+            }
     }
 
     /// Calls a bare listener without an owner that needs no other treatment than its adaptor, whose filter lets the
@@ -226,21 +231,6 @@ extension ListenerList {
         // What waits is delivered.
         if outcome.contains(.ended) { listener.end() }
         return outcome.reached
-    }
-
-    /// Hands a message to a mailbox, and to those of some of the listeners that follow in the same lane.
-    @inline(never)
-    private func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Unretained<Mailbox>) -> Int {
-        mailbox.borrow { mailbox in
-            guard mailbox.isUnbounded, !frame.pointee.carriesMore else {
-                return mailbox.enqueue(frame, for: listener) ? 1 : 0
-            }
-            let message = frame.pointee.message
-            return mailbox.laneReference.borrow { lane in
-                listener.next.load(ordering: .relaxed) == 0
-                    ? lane.enqueue(message, listener, mailbox) : lane.enqueueForSeveral(frame, listener, mailbox)
-            }
-        }
     }
 
     /// Calls a listener that needs no treatment except counting, if its owner is alive.

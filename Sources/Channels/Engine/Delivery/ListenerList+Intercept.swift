@@ -25,7 +25,7 @@ extension ListenerList {
         let word = interceptor.word.load(ordering: .acquiring)
         let owner = interceptor.owner
         guard admits(frame, to: interceptor, word, owner.map { Unretained($0) }) else { return }
-        frame.pointee.beginCall(of: interceptor)
+        frame.pointee.listener = Unretained(interceptor)
         if isObserved { _ = interceptor.ensureRoute() }
         countCall(of: interceptor, word)
         // Held until after the call.

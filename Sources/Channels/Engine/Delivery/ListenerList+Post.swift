@@ -24,17 +24,12 @@ extension ListenerList {
     private func postToListeners(_ message: MessageAddress, _ post: PostOptions) -> Int {
         var frame = PostFrame(self, message, post)
         defer { frame.end() }
-        return frame.lend { self.post($0) }
-    }
-
-    /// Delivers the message of a frame to every listener registered now. Inlined where most posts are made: the loop
-    /// over the listeners then needs fewer registers.
-    @inline(__always)
-    func post(_ frame: FrameReference) -> Int {
-        let thread = ThreadReference.current
-        if let refused = begin(frame, thread) { return refused }
-        guard !isObserved, !reentrancy.isQueued else { return postWithMore(frame) }
-        return withPost(frame, thread) { deliver(frame) }
+        return frame.lend { frame in
+            let thread = ThreadReference.current
+            if let refused = begin(frame, thread) { return refused }
+            guard !isObserved, !reentrancy.isQueued else { return postWithMore(frame) }
+            return withPost(frame, thread) { deliver(frame) }
+        }
     }
 
     /// Delivers inside the instrument, and then what waited for the post to end.
@@ -54,19 +49,25 @@ extension ListenerList {
         }
     }
 
-    /// Delivers the message of a frame, on a channel that delivers one message after the other, to one
-    /// listener or to all those that are old enough.
-    @inline(__always)
-    func postTurn(_ frame: FrameReference, onlyTo only: ListenerEntry?) {
-        if let only {
-            // The other listeners of its lane have already received the value.
-            guard only.number < frame.pointee.number else { return }
-            frame.pointee.beginCall(of: only)
-            _ = withPost(frame, .current) { deliverIfAdmitted(frame, only) }
-        } else if isObserved {
-            _ = deliverObserved(frame)
-        } else {
-            _ = withPost(frame, .current) { deliverToListeners(frame) }
+    /// Delivers a value of a state, whose turn has come, to one listener or to all those that are old enough.
+    @inline(never)
+    func postTurn(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: PostOptions) {
+        var frame = PostFrame(self, message, post)
+        defer { frame.end() }
+        frame.number = turn.before
+        frame.chain = turn.chain
+        frame.isTurn = true
+        frame.lend { frame in
+            if let only = turn.entry {
+                // The other listeners of its lane have already received the value.
+                guard only.number < frame.pointee.number else { return }
+                frame.pointee.listener = Unretained(only)
+                _ = withPost(frame, .current) { deliverIfAdmitted(frame, only) }
+            } else if isObserved {
+                _ = deliverObserved(frame)
+            } else {
+                _ = withPost(frame, .current) { deliverToListeners(frame) }
+            }
         }
     }
 

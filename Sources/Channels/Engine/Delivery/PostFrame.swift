@@ -52,16 +52,10 @@ struct PostFrame {
         envelopeReference?.retain()
     }
 
-    @inline(__always)
-    mutating func beginCall(of listener: ListenerEntry) {
-        // Kept alive by the list during a post, or by the drain.
-        self.listener = Unretained(listener)
-    }
-
     /// Sets the listener being called by a drain, and its list, which may have changed.
     @inline(__always)
     mutating func beginDrainedCall(of listener: ListenerEntry) {
-        beginCall(of: listener)
+        self.listener = Unretained(listener)
         // The entry keeps the level alive, and the level the list.
         list = listener.knownLevel.borrow { Unretained($0.list) }
     }

@@ -43,12 +43,36 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
 
     /// Begins a use by the calling thread: nothing that it can reach is freed until ``withdrawUse(by:)``.
     @inline(__always) @discardableResult
-    final func announceUse(by thread: ThreadReference) -> SlotReference { thread.announce(address, to: readers) }
+    final func announceUse(by thread: ThreadReference) -> SlotReference {
+        let index = thread.pointee.slotsInUse
+        thread.pointee.slotsInUse = index + 1
+        let group = thread.pointee.group
+        // Set before the slot: a thread that removes something and does not see the bit precedes this use,
+        // which then does not meet what was removed.
+        if readers.load(ordering: .acquiring) & group == 0 {
+            readers.bitwiseOr(group, ordering: .sequentiallyConsistent)
+        }
+        let slot = thread.pointee.slot(index)
+        if index >= thread.pointee.used.load(ordering: .relaxed) {
+            require(
+                index < ThreadRecord.slotCount,
+                "\(index) nested uses of channels on one thread, which is the limit: write 'Task { … }' around the inner ones"
+            )
+            thread.pointee.used.store(index + 1, ordering: .sequentiallyConsistent)
+        }
+        slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        // A full barrier: a thread that removes something sees this use, or else this use sees the removal.
+        _ = slot.pointee.address.exchange(address, ordering: .sequentiallyConsistent)
+        return slot
+    }
 
     /// Ends the use announced last. May run user code.
+    ///
+    /// Without a full barrier, what is read here may be old; the thread that retires something looks again.
     @inline(__always)
     final func withdrawUse(by thread: ThreadReference) {
-        thread.withdraw()
+        thread.pointee.slotsInUse -= 1
+        thread.pointee.slot(thread.pointee.slotsInUse).pointee.address.store(0, ordering: .releasing)
         if hasRetired.load(ordering: .acquiring) { collectAfterUse() }
     }
 

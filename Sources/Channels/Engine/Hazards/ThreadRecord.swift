@@ -1,7 +1,7 @@
 // Hazards: which thread uses what, so that nothing is freed that another thread may still read.
 //
 // Each thread has a record with a stack of slots. Before a thread reads a list, or a shard of names, it
-// announces the address in a slot; afterwards it withdraws it (`ThreadReference.announce`, `withdraw`). A
+// announces the address in a slot; afterwards it withdraws it (`HazardDomain`). A
 // thread that makes something unreachable looks for uses of that address (`HazardUse`) and keeps what it
 // removed until they have ended (`HazardDomain`, which lists and shards of names are). No use waits or takes a
 // lock. The proof is in `Decisions/ListenerList.md`.
@@ -83,7 +83,7 @@ struct ThreadRecord: ~Copyable {
     /// Excludes the slots left by a deep recursion, none of which is in use, from searches for uses.
     ///
     /// Called by the owning thread, or for a record without one. A search that reads the lower number
-    /// precedes later uses of those slots, as with one that has yet to rise (`ThreadReference.announce`).
+    /// precedes later uses of those slots, as with one that has yet to rise (``HazardDomain/announceUse(by:)``).
     func forgetSlots() {
         if used.load(ordering: .relaxed) > slotsInUse + 64 { used.store(slotsInUse, ordering: .sequentiallyConsistent) }
     }

@@ -43,41 +43,6 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
         return record
     }
 
-    /// Announces a use of an address: nothing the thread can reach from there is freed until ``withdraw()``.
-    ///
-    /// - Parameter readers: The groups of the threads that have used it.
-    @inline(__always) @discardableResult
-    func announce(_ address: UInt, to readers: borrowing Atomic<UInt64>) -> SlotReference {
-        let index = pointee.slotsInUse
-        pointee.slotsInUse = index + 1
-        let group = pointee.group
-        // Set before the slot: a thread that removes something and does not see the bit precedes this use,
-        // which then does not meet what was removed.
-        if readers.load(ordering: .acquiring) & group == 0 {
-            readers.bitwiseOr(group, ordering: .sequentiallyConsistent)
-        }
-        let slot = pointee.slot(index)
-        if index >= pointee.used.load(ordering: .relaxed) {
-            require(
-                index < ThreadRecord.slotCount,
-                "\(index) nested uses of channels on one thread, which is the limit: write 'Task { … }' around the inner ones"
-            )
-            pointee.used.store(index + 1, ordering: .sequentiallyConsistent)
-        }
-        slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-        // A full barrier: a thread that removes something sees this use, or else this use sees the removal.
-        _ = slot.pointee.address.exchange(address, ordering: .sequentiallyConsistent)
-        return slot
-    }
-
-    /// Ends the use announced last. The caller then checks whether there is something to free. Without a full
-    /// barrier, that check may read an old value; the thread that retires something looks again.
-    @inline(__always)
-    func withdraw() {
-        pointee.slotsInUse -= 1
-        pointee.slot(pointee.slotsInUse).pointee.address.store(0, ordering: .releasing)
-    }
-
     static func make(group: UInt64) -> ThreadReference {
         let record = unsafe ThreadReference(.allocate(capacity: 1))
         unsafe record.pointer.initialize(to: ThreadRecord(group: group))

@@ -27,18 +27,10 @@ struct Backlog {
 }
 
 extension ListenerEntry {
-    /// After how many messages its owner is looked for. A power of two.
-    private static let messagesPerLook = 1_024
-
-    /// Has a job check the owner, now and then, if many messages wait: posts do not, and who delivers may take long to get
-    /// there. Called under the lock, where a weak reference must not be loaded, because that may release the owner.
-    @inline(__always)
-    func messageArrived(in state: borrowing MailboxState) {
-        if state.admitted & (Self.messagesPerLook - 1) == 0 { lookForOwner(state.incoming.count) }
-    }
-
-    private func lookForOwner(_ waiting: Int) {
-        guard hasOwner, waiting >= Self.messagesPerLook else { return }
+    /// Has a job check the owner. Called under the lock, where a weak reference must not be loaded, because that may release
+    /// the owner.
+    func lookForOwner() {
+        guard hasOwner else { return }
         DispatchQueue.global().async { if self.isOrphan { self.list?.cancel(self) } }
     }
 

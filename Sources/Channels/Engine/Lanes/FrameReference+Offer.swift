@@ -1,6 +1,6 @@
 extension FrameReference {
     /// Offers the message of a post to a mailbox that may be full, or with what travels with it, and tells the poster what
-    /// becomes of it. Returns false if the listener has ended, not if the buffer was full. Runs user code at the end: releases
+    /// becomes of it. Returns 1; 0 if the listener has ended, not if the buffer was full. Runs user code at the end: releases
     /// the message that this one has replaced.
     ///
     /// Inlined in its two callers: the values in between then need no memory.
@@ -16,7 +16,7 @@ extension FrameReference {
         _ policy: BufferingPolicy,
         isReported: Bool,
         _ enter: (Envelope?, inout DisplacedMessage?) -> (MailboxState.Admission, dropped: Int)
-    ) -> Bool {
+    ) -> Int {
         let tracker = pointee.envelope?.tracker
         let isAwaited = isCalled && tracker?.waits(for: listener) == true
         let envelope = pointee.envelopeToKeep(withTracker: isAwaited)
@@ -25,7 +25,7 @@ extension FrameReference {
         let (admission, dropped) = enter(envelope, &displaced)
         guard admission != .refused else {
             if isAwaited { tracker?.withdrawExpected() }
-            return false
+            return 0
         }
         displaced?.envelope?.tracker?.finish(.dropped)
         // A post that does not wait for this listener counts it as finished, unless it missed the message.
@@ -38,6 +38,6 @@ extension FrameReference {
         if admission == .dropped, isReported {
             pointee.list.borrow { $0.faults.reportDrop(dropped, policy, list: $0, listener: listener) }
         }
-        return true
+        return 1
     }
 }

@@ -5,33 +5,23 @@ extension Lane {
     /// The most listeners served under one lock, for which the drain and other posters wait.
     private static let mostAtOnce = 32
 
-    /// Enqueues a message without an envelope in an unbounded buffer. Returns 1; 0 if the listener has ended.
-    func enqueue(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
-        var arrival: Arrival = []
-        let isIn = lock.withLock {
-            // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued here.
-            guard !listener.isCancelled, !mailbox.state.isDead else { return false }
-            arrival = add(message, listener, mailbox)
-            return true
-        }
-        if !arrival.isEmpty { finish(arrival, listener) }
-        return isIn ? 1 : 0
-    }
-
-    /// Enqueues a message, under one lock, for a listener and for those that follow it in its list, need no
-    /// other treatment and share this lane, whose drain checks their owners. The caller has entered the list. Returns
-    /// how many have the message; the frame names the last of them as its listener.
-    func enqueueForSeveral(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
+    /// Enqueues a message without an envelope in an unbounded buffer and, unless it is for this listener `alone`, under the same
+    /// lock for listeners that follow in the list, need no other treatment and share this lane, whose drain checks their owners. The caller has entered the
+    /// list. Returns how many have the message: none if the listener has ended. The frame names the last of them as its
+    /// listener.
+    func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox, alone: Bool) -> Int {
         let (message, number) = (frame.pointee.message, frame.pointee.number)
+        let most = alone ? 1 : Self.mostAtOnce
         var arrival: Arrival = []
         var count = 0
         lock.withLock {
             // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued here.
             guard !listener.isCancelled, !mailbox.state.isDead else { return }
-            arrival = add(message, listener, mailbox)
+            mailbox.state.append(copying: message)
+            arrival = append(listener, mailbox)
             count = 1
             var address = listener.next.load(ordering: .sequentiallyConsistent)
-            while count < Self.mostAtOnce, let entry = Unretained<ListenerEntry>(address: address) {
+            while count < most, let entry = Unretained<ListenerEntry>(address: address) {
                 let isIn = entry.borrow { listener in
                     address = listener.next.load(ordering: .sequentiallyConsistent)
                     // As in `ListenerList.deliverByRoute`, and not if it is cancelled.
@@ -42,7 +32,8 @@ extension Lane {
                         guard mailbox.laneReference == Unretained(self), mailbox.isUnbounded,
                             !mailbox.state.isDead
                         else { return false }
-                        arrival.formUnion(add(message, listener, mailbox))
+                        mailbox.state.append(copying: message)
+                        arrival.formUnion(append(listener, mailbox))
                         return true
                     }
                 }
@@ -55,15 +46,9 @@ extension Lane {
         return count
     }
 
-    /// Enqueues a message and its ticket. Called under the lock.
-    private func add(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Arrival {
-        mailbox.state.append(copying: message)
-        return append(listener, mailbox)
-    }
-
     /// Adds the ticket of an enqueued message, under the lock. The caller then calls ``finish(_:_:)`` without it.
     func append(_ listener: ListenerEntry, _ mailbox: Mailbox) -> Arrival {
-        listener.messageArrived(in: mailbox.state)
+        if mailbox.state.isLookDue { listener.lookForOwner() }
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         let arrival = state.append(Unretained(listener))
         if arrival.contains(.starts) { noteActivity() }

@@ -68,12 +68,11 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         return !isBusy || !lane.isCalling(listener) && accounts.waiting == 0
     }
 
-    /// Enqueues a copy of the message. Returns false if the listener has ended, not if the buffer was full.
-    func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Bool {
+    /// Enqueues a copy of the message with what travels with it, if the policy has room for it. Returns 1; 0 if the listener has
+    /// ended, not if the buffer was full.
+    @inline(never)
+    func offer(_ frame: FrameReference, to listener: ListenerEntry) -> Int {
         let message = frame.pointee.message
-        if isUnbounded, !frame.pointee.carriesMore {
-            return laneReference.borrow { $0.enqueue(message, listener, self) } > 0
-        }
         return frame.offer(to: listener, isCalled: true, policy, isReported: true) { envelope, displaced in
             var arrival: Arrival = []
             let admission = withLock {

@@ -49,6 +49,15 @@ struct MailboxState: ~Copyable {
         )
     }
 
+    /// Whether the owner is to be looked for: now and then, if many messages wait. Posts do not look, and who delivers may
+    /// take long to get there.
+    var isLookDue: Bool {
+        admitted & (Self.messagesPerLook - 1) == 0 && incoming.count >= Self.messagesPerLook
+    }
+
+    /// A power of two.
+    private static var messagesPerLook: Int { 1_024 }
+
     private var posted: Int { policy.kind == .oldest ? admitted + dropped : admitted }
 
     /// Admits a message unconditionally. Its ticket must be added.

@@ -61,8 +61,8 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
 
     func withLock<Result>(_ body: () -> Result) -> Result { lock.withLock(body) }
 
-    /// Enqueues a copy of the message. Returns false if the listener has ended, not if the buffer was full.
-    func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Bool {
+    /// Enqueues a copy of the message. Returns 1; 0 if the listener has ended, not if the buffer was full.
+    func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Int {
         guard policy.kind == .unbounded, !frame.pointee.carriesMore else { return offer(frame, to: listener) }
         let message = frame.pointee.message
         var arrival: Arrival = []
@@ -74,12 +74,12 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
             return true
         }
         if !arrival.isEmpty { finish(arrival, listener) }
-        return isIn
+        return isIn ? 1 : 0
     }
 
     /// Enqueues a message with what travels with it, if the policy has room for it.
     @inline(never)
-    private func offer(_ frame: FrameReference, to listener: ListenerEntry) -> Bool {
+    private func offer(_ frame: FrameReference, to listener: ListenerEntry) -> Int {
         let message = frame.pointee.message
         // No post waits for the reader of a sequence.
         let isCalled = calls != nil
@@ -104,7 +104,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     private func noteArrival(for listener: ListenerEntry) -> Arrival {
         holdsMessages.store(true, ordering: .releasing)
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        listener.messageArrived(in: state)
+        if state.isLookDue { listener.lookForOwner() }
         let backlog = backlog.note(state.incoming.count)
         return (calls?.needReader() ?? !waiting.isEmpty) ? backlog.union(.starts) : backlog
     }
