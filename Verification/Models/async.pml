@@ -3,7 +3,7 @@
  *
  *   here             in Sources/Channels/Engine
  *   Poster           ListenerList.deliverByRoute, SequenceMailbox.enqueue, .offer, .finish
- *   Reader           AsyncCalls.read, .callNext, SequenceMailbox.takeForCall, .endCall
+ *   Reader           AsyncCalls.read, .callNext, .takeAndCall, SequenceMailbox.takeForCall, .endCall
  *   Call             the task of a call under .replace
  *   readerEnds       SequenceMailbox.endReader
  *   discard          SequenceMailbox.didEnd

@@ -136,8 +136,7 @@ extension AsyncCalls {
         }
     }
 
-    /// Takes a message and awaits the closure, without suspending in between. So a `cancel` on the closure's isolation
-    /// comes either before the message is taken or after the call has begun. Returns false if nothing waits: the reader ends.
+    /// Makes the next call. Returns false if nothing waits: the reader ends.
     @inline(never)
     private func callNext(
         _ mailbox: SequenceMailbox,
@@ -145,30 +144,43 @@ extension AsyncCalls {
         _ message: MessageAddress,
         on isolation: isolated (any Actor)?
     ) async -> Bool {
-        let owner = listener.owner.map { sendable($0) }
-        // Discards what waits.
-        if owner == nil, listener.hasOwner { listener.list?.cancel(listener) }
         var envelope: Envelope?
-        guard mailbox.takeForCall(self, into: message, &envelope, of: listener) else { return false }
-        defer { mailbox.layout.destroy(message) }
-        let call = AsyncCall(listener: listener, mailbox: mailbox, owner: owner, envelope: envelope)
-        let outcome: PostTracker.Outcome
-        if overlapping.kind == .replace {
-            let task = Task {
-                // Captured, so that the task has this isolation, on which no call begins after `cancel` has returned.
-                _ = isolation
-                guard !listener.isCancelled else { return PostTracker.Outcome.discarded }
-                return await run(call, with: message, isolation: isolation)
-            }
-            if mailbox.withLock({ began(task) }) { task.cancel() }
-            outcome = await task.value
-        } else {
-            outcome = await run(call, with: message, isolation: isolation)
+        // Returns once the message and the owner are released: who waits for the call may expect that.
+        guard let outcome = await takeAndCall(mailbox, listener, message, &envelope, on: isolation) else {
+            return false
         }
         // Before the poster learns of it, whose next message is not to be ignored.
         let (isReplaced, goesOn) = mailbox.endCall(self, of: listener)
-        envelope?.tracker?.finish(isReplaced ? .dropped : outcome)
+        // A call that has not begun is counted as discarded, too.
+        let isDropped = if case .discarded = outcome { false } else { isReplaced }
+        envelope?.tracker?.finish(isDropped ? .dropped : outcome)
         return goesOn
+    }
+
+    /// Takes a message and awaits the closure, without suspending in between. So a `cancel` on the closure's isolation
+    /// comes either before the message is taken or after the call has begun. Returns nil if nothing waits.
+    private func takeAndCall(
+        _ mailbox: SequenceMailbox,
+        _ listener: ListenerEntry,
+        _ message: MessageAddress,
+        _ envelope: inout Envelope?,
+        on isolation: isolated (any Actor)?
+    ) async -> PostTracker.Outcome? {
+        let owner = listener.owner.map { sendable($0) }
+        // Discards what waits.
+        if owner == nil, listener.hasOwner { listener.list?.cancel(listener) }
+        guard mailbox.takeForCall(self, into: message, &envelope, of: listener) else { return nil }
+        defer { mailbox.layout.destroy(message) }
+        let call = AsyncCall(listener: listener, mailbox: mailbox, owner: owner, envelope: envelope)
+        guard overlapping.kind == .replace else { return await run(call, with: message, isolation: isolation) }
+        let task = Task {
+            // Captured, so that the task has this isolation, on which no call begins after `cancel` has returned.
+            _ = isolation
+            guard !listener.isCancelled else { return PostTracker.Outcome.discarded }
+            return await run(call, with: message, isolation: isolation)
+        }
+        if mailbox.withLock({ began(task) }) { task.cancel() }
+        return await task.value
     }
 }
 
