@@ -6,6 +6,31 @@ import Testing
 
 /// Rule 3: `cancelAndDrain` waits for the call that runs, and for nothing else.
 struct DrainTests {
+    /// Whoever has waited for the calls may count on that.
+    @Test(arguments: [OverlappingPolicy.queue, .replace, .ignore, .concurrent(2)])
+    func whatACallHeldIsReleasedBeforeTheWaitEnds(overlapping: OverlappingPolicy) async {
+        for round in 0..<300 {
+            let living = Tally()
+            let channel = Channel<Witness>()
+            var owner: Owner? = Owner()
+            let weakly = Weakly(owner)
+            let gate = Gate()
+            let entered = Gate()
+            let token = channel.listen(owner!, overlapping: overlapping) { (_, _: Witness) async in
+                entered.open()
+                await gate.wait()
+            }
+            channel.post(Witness(living))
+            await entered.wait()
+            owner = nil
+            let waiting = Task { if round % 2 == 0 { await token.cancelAndDrain() } else { await token.finish() } }
+            gate.open()
+            await waiting.value
+            #expect(living.value == 0, "a message of \(round) lives")
+            #expect(weakly.object == nil, "the owner of \(round) lives")
+        }
+    }
+
     /// A task that a call has left behind, and what follows from it, may wait for the listener as anybody
     /// else.
     @Test func aCallThatHasEndedIsWaitedForNoLonger() async {
@@ -230,4 +255,9 @@ struct DrainTests {
         queue.resume()
         #expect(await counts.wait(count: 3) == [1, 2, 3])
     }
+}
+
+private final class Weakly: @unchecked Sendable {  // a constant but for the runtime
+    private(set) weak var object: AnyObject?
+    init(_ object: AnyObject?) { self.object = object }
 }

@@ -24,6 +24,29 @@ struct EndingTests {
         }
     }
 
+    /// Though the closure had the isolation of the actor.
+    @Test func aTokenThatHasEndedKeepsNoActor() async {
+        actor Cook {
+            private var token: ListenerToken?
+            private var cooked = 0
+
+            func open(_ channel: Channel<Int>) {
+                token = channel.listen { (number: Int) async in self.cook(number) }
+            }
+
+            func close() async { await token?.cancelAndDrain() }
+
+            private func cook(_ number: Int) { cooked += number }
+        }
+        var cook: Cook? = Cook()
+        weak let living = cook
+        await cook?.open(channel)
+        await channel.postAndWait(1)
+        await cook?.close()
+        cook = nil
+        await wait(for: living == nil) { $0 }
+    }
+
     @Test func finishWaitsForTheLastCallOfAnAsyncListener() async {
         let (entered, ended) = (Tally(), Tally())
         let gate = Gate()

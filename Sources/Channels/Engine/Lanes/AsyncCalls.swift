@@ -13,7 +13,7 @@ enum AsyncIsolation: Sendable {
 /// What calls an async listener: tasks that read its mailbox, and await the closure for one message after the other. A
 /// message that arrives starts one if fewer than the policy allows are there. A task ends when nothing waits.
 ///
-/// Guards: the mailbox's lock guards all that changes. `closure` is also read without it by the readers: it is freed when
+/// Guards: the mailbox's lock guards all that changes. `body` is also read without it by the readers: it is freed when
 /// there is none, and none can start. What is returned is done without the lock: cancelling a task, resuming a
 /// continuation and releasing a closure run the code of others.
 final class AsyncCalls: @unchecked Sendable {  // guards: see above
@@ -25,9 +25,14 @@ final class AsyncCalls: @unchecked Sendable {  // guards: see above
         case listener
     }
 
-    private let isolation: AsyncIsolation
+    /// The closure, and its isolation, which keeps an actor: freed together.
+    struct Body {
+        let closure: AsyncListenerCall
+        let isolation: AsyncIsolation
+    }
+
     private let overlapping: OverlappingPolicy
-    @safe @exclusivity(unchecked) private var closure: AsyncListenerCall?
+    @safe @exclusivity(unchecked) private var body: Body?
     /// How many tasks read, those included that are about to be started.
     private var readers = 0
     /// The task of the one call under ``OverlappingPolicy/replace``; nil before it is known.
@@ -37,8 +42,7 @@ final class AsyncCalls: @unchecked Sendable {  // guards: see above
     private var waiters = Waiters<End>()
 
     init(_ closure: @escaping AsyncListenerCall, on isolation: AsyncIsolation, _ overlapping: OverlappingPolicy) {
-        self.closure = closure
-        self.isolation = isolation
+        body = Body(closure: closure, isolation: isolation)
         self.overlapping = overlapping
     }
 
@@ -93,15 +97,15 @@ final class AsyncCalls: @unchecked Sendable {  // guards: see above
 
     /// Keeps a task waiting. Returns false if what it waits for has happened.
     func wait(_ continuation: CheckedContinuation<Void, Never>, until end: End, isCalling: Bool) -> Bool {
-        guard end == .calls ? isCalling : closure != nil else { return false }
+        guard end == .calls ? isCalling : body != nil else { return false }
         waiters.add(continuation, until: end)
         return true
     }
 
     /// Takes out the closure, to be released before those waiting are resumed.
-    func free() -> (closure: AsyncListenerCall?, waiting: [CheckedContinuation<Void, Never>]) {
-        defer { closure = nil }
-        return (closure, waiters.take { $0 == .listener })
+    func free() -> (body: Body?, waiting: [CheckedContinuation<Void, Never>]) {
+        defer { body = nil }
+        return (body, waiters.take { $0 == .listener })
     }
 }
 
@@ -120,10 +124,11 @@ extension AsyncCalls {
         var turn = DrainTurn()
         while true {
             let isolation =
-                switch isolation {
+                switch body?.isolation {
                 case .closure(let actor): actor
                 // One that is deallocated is found below.
                 case .owner: listener.owner as? any Actor
+                case nil: nil as (any Actor)?
                 }
             guard await callNext(mailbox, listener, place, on: isolation) else { return }
             // The next turn is a task of its own, so that whatever else waits for the thread comes first.
@@ -131,8 +136,7 @@ extension AsyncCalls {
         }
     }
 
-    /// Takes a message and awaits the closure, without suspending in between. So a `cancel` on the closure's isolation
-    /// comes either before the message is taken or after the call has begun. Returns false if nothing waits: the reader ends.
+    /// Makes the next call. Returns false if nothing waits: the reader ends.
     @inline(never)
     private func callNext(
         _ mailbox: SequenceMailbox,
@@ -140,30 +144,43 @@ extension AsyncCalls {
         _ message: MessageAddress,
         on isolation: isolated (any Actor)?
     ) async -> Bool {
-        let owner = listener.owner.map { sendable($0) }
-        // Discards what waits.
-        if owner == nil, listener.hasOwner { listener.list?.cancel(listener) }
         var envelope: Envelope?
-        guard mailbox.takeForCall(self, into: message, &envelope, of: listener) else { return false }
-        defer { mailbox.layout.destroy(message) }
-        let call = AsyncCall(listener: listener, mailbox: mailbox, owner: owner, envelope: envelope)
-        let outcome: PostTracker.Outcome
-        if overlapping.kind == .replace {
-            let task = Task {
-                // Captured, so that the task has this isolation, on which no call begins after `cancel` has returned.
-                _ = isolation
-                guard !listener.isCancelled else { return PostTracker.Outcome.discarded }
-                return await run(call, with: message, isolation: isolation)
-            }
-            if mailbox.withLock({ began(task) }) { task.cancel() }
-            outcome = await task.value
-        } else {
-            outcome = await run(call, with: message, isolation: isolation)
+        // Returns once the message and the owner are released: who waits for the call may expect that.
+        guard let outcome = await takeAndCall(mailbox, listener, message, &envelope, on: isolation) else {
+            return false
         }
         // Before the poster learns of it, whose next message is not to be ignored.
         let (isReplaced, goesOn) = mailbox.endCall(self, of: listener)
-        envelope?.tracker?.finish(isReplaced ? .dropped : outcome)
+        // A call that has not begun is counted as discarded, too.
+        let isDropped = if case .discarded = outcome { false } else { isReplaced }
+        envelope?.tracker?.finish(isDropped ? .dropped : outcome)
         return goesOn
+    }
+
+    /// Takes a message and awaits the closure, without suspending in between. So a `cancel` on the closure's isolation
+    /// comes either before the message is taken or after the call has begun. Returns nil if nothing waits.
+    private func takeAndCall(
+        _ mailbox: SequenceMailbox,
+        _ listener: ListenerEntry,
+        _ message: MessageAddress,
+        _ envelope: inout Envelope?,
+        on isolation: isolated (any Actor)?
+    ) async -> PostTracker.Outcome? {
+        let owner = listener.owner.map { sendable($0) }
+        // Discards what waits.
+        if owner == nil, listener.hasOwner { listener.list?.cancel(listener) }
+        guard mailbox.takeForCall(self, into: message, &envelope, of: listener) else { return nil }
+        defer { mailbox.layout.destroy(message) }
+        let call = AsyncCall(listener: listener, mailbox: mailbox, owner: owner, envelope: envelope)
+        guard overlapping.kind == .replace else { return await run(call, with: message, isolation: isolation) }
+        let task = Task {
+            // Captured, so that the task has this isolation, on which no call begins after `cancel` has returned.
+            _ = isolation
+            guard !listener.isCancelled else { return PostTracker.Outcome.discarded }
+            return await run(call, with: message, isolation: isolation)
+        }
+        if mailbox.withLock({ began(task) }) { task.cancel() }
+        return await task.value
     }
 }
 
@@ -201,7 +218,7 @@ extension AsyncCalls {
     private func outcome(of call: AsyncCall, with message: MessageAddress) async -> PostTracker.Outcome {
         let listener = call.listener
         // Loaded for the call only, so that it is freed before tasks that wait for the call resume.
-        guard let list = listener.list, let closure else { return .discarded }
+        guard let list = listener.list, let closure = body?.closure else { return .discarded }
         do {
             try await closure(message, call.owner, list.envelope(of: call.envelope))
             return .completed

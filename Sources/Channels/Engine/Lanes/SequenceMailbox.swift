@@ -155,8 +155,8 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     override func didFreeBody() {
         super.didFreeBody()
         guard let calls else { return }
-        let (closure, resumed) = lock.withLock { calls.free() }
-        withExtendedLifetime(consume closure) {}
+        let (body, resumed) = lock.withLock { calls.free() }
+        withExtendedLifetime(consume body) {}
         resumed.resume()
     }
 
