@@ -37,6 +37,8 @@ let package = Package(
             dependencies: channels + [.product(name: "ChannelsDiagnostics", package: "swift-channels")],
             swiftSettings: settings
         ),
+        .executableTarget(name: "hello", dependencies: channels, swiftSettings: settings),
+        .executableTarget(name: "empty", swiftSettings: settings),
         .target(name: "CMemory"),
         .executableTarget(name: "memory", dependencies: channels + ["CMemory"], swiftSettings: settings),
         // Built by name, with their trait.

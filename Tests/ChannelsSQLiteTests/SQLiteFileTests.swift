@@ -408,6 +408,8 @@ struct SQLiteFileTests {
             ),
         ]
         let running = bridges.map { bridge in Task { try await bridge.run() } }
+        // Before that, the bridge that stores first has the first value, also one that nobody has set.
+        for bridge in bridges { try await bridge.waitUntilReady() }
         till.state("shop.open", initial: false).set(true)
         let report = await till[.sold].postAndWait(Sale(dish: "soup", total: 4))
         #expect(report.failures.isEmpty)
