@@ -100,7 +100,7 @@ extension Listener {
     consuming func limited(to count: Int) -> Listener<Message> {
         let left = MessagesLeft(count)
         return adapting { message, _, deliver in
-            let mine = left.take()
+            let mine = left.countDown()
             return mine > 0 ? deliver(message, mine == 1) : .skipped
         }
     }

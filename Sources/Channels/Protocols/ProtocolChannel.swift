@@ -233,7 +233,7 @@ extension ListenerList {
         // Retained for the call, and released after it.
         let owner = observer.retainOwner()
         defer { owner?.release() }
-        guard admits(frame, to: observer, word, owner) else { return false }
+        guard mayReceive(frame, observer, word, owner) else { return false }
         frame.pointee.listener = Unretained(observer)
         let visitor = frame.pointee.message
         observer.body.callGeneral(visitor, nil, frame)

@@ -190,7 +190,7 @@ extension StateChannel {
         listener.registration.buffering = buffering
         let entry = list.makeEntry(listener.registration, isCounted: true)
         let priority = listener.registration.priority
-        core.admit(entry, priority, PostOptions(isolation: isolation), startsWithNext: startsWithNext)
+        core.add(entry, priority, PostOptions(isolation: isolation), startsWithNext: startsWithNext)
         return entry.makeToken()
     }
 }

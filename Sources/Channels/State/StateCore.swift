@@ -52,18 +52,18 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     private func set(_ message: MessageAddress, _ post: PostOptions, _ chain: Int, _ store: (MessageAddress) -> Void)
         -> Bool
     {
-        let admission = guarded.withLock { guarded -> StateTurns.Admission? in
+        let claim = guarded.withLock { guarded -> StateTurns.Claim? in
             store(guarded.value.address)
-            return admit(&guarded, post.envelope, for: nil, chain)
+            return claimTurn(&guarded, post.envelope, for: nil, chain)
         }
-        return follow(admission) { deliver(message, $0, post) }
+        return follow(claim) { deliver(message, $0, post) }
     }
 
     /// Delivers the value if that is this caller's part, or waits a moment behind too many that wait.
     /// - Returns: Whether it waits to be delivered.
     @inline(__always)
-    private func follow(_ admission: StateTurns.Admission?, deliver: (StateTurns.Turn) -> Void) -> Bool {
-        switch admission {
+    private func follow(_ claim: StateTurns.Claim?, deliver: (StateTurns.Turn) -> Void) -> Bool {
+        switch claim {
         case .deliver(let turn)?: deliver(turn)
         case .waitBehind(let count)?:
             slowDown(behind: count)
@@ -94,13 +94,13 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
-            return isChanged ? admit(&guarded, post.envelope, for: nil, chain) : nil
+            return isChanged ? claimTurn(&guarded, post.envelope, for: nil, chain) : nil
         }
     }
 
     /// Registers an entry and hands it the current value, between two changes.
     /// - Parameter startsWithNext: Whether it receives later values only.
-    func admit(_ entry: ListenerEntry, _ priority: Priority, _ post: PostOptions, startsWithNext: Bool) {
+    func add(_ entry: ListenerEntry, _ priority: Priority, _ post: PostOptions, startsWithNext: Bool) {
         // No value is set while the state's lock is held. The entry's number excludes it from the values that
         // wait; those set later find it registered; the current value takes its turn between the two. The
         // list's lock is taken inside, never the reverse. If it is refused, the next value is the first.
@@ -113,7 +113,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             }
             isIn = list.insert(entry, priority: priority.rawValue)
             guard isIn, !startsWithNext, let chain else { return nil }
-            return admit(&guarded, nil, for: entry, chain)
+            return claimTurn(&guarded, nil, for: entry, chain)
         }
         list.didUnlock()
         if !isIn { list.endRejected(entry) }
@@ -136,7 +136,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             // A new number, because the current value takes its turn after the values that wait: the
             // deliverer may have found the listener before it was paused, without having called it yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
-            return admit(&guarded, nil, for: entry, chain)
+            return claimTurn(&guarded, nil, for: entry, chain)
         }
         list.didUnlock()
     }
@@ -155,14 +155,14 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 }
 
 extension StateCore {
-    /// Admits the value stored, if anybody listens or counts; for one listener, if that is new or resumes. Called under the
+    /// Claims a turn for the value stored, if anybody listens or counts; for one listener, if that is new or resumes. Called under the
     /// lock, as registration is.
     @inline(__always)
-    private func admit(_ guarded: inout Guarded, _ envelope: Envelope?, for entry: ListenerEntry?, _ chain: Int)
-        -> StateTurns.Admission?
+    private func claimTurn(_ guarded: inout Guarded, _ envelope: Envelope?, for entry: ListenerEntry?, _ chain: Int)
+        -> StateTurns.Claim?
     {
         guard !guarded.turns.isClosing, !list.hasNoListenerNow || list.isObserved else { return nil }
-        return guarded.turns.admit(
+        return guarded.turns.claim(
             guarded.value.address,
             envelope,
             before: list.nextNumberNow,
@@ -175,14 +175,14 @@ extension StateCore {
     /// Runs a body under the lock, then delivers the value stored if that is this caller's part.
     /// - Returns: Whether it waits to be delivered.
     @discardableResult
-    private func takeTurn(_ post: PostOptions, _ body: (inout Guarded) -> StateTurns.Admission?) -> Bool {
+    private func takeTurn(_ post: PostOptions, _ body: (inout Guarded) -> StateTurns.Claim?) -> Bool {
         list.layout.withTemporary { message in
-            let admission = guarded.withLock { guarded -> StateTurns.Admission? in
-                let admission = body(&guarded)
-                if case .deliver = admission { list.layout.copy(from: guarded.value.address, to: message) }
-                return admission
+            let claim = guarded.withLock { guarded -> StateTurns.Claim? in
+                let claim = body(&guarded)
+                if case .deliver = claim { list.layout.copy(from: guarded.value.address, to: message) }
+                return claim
             }
-            return follow(admission) {
+            return follow(claim) {
                 deliver(message, $0, post)
                 list.layout.destroy(message)
             }
@@ -191,7 +191,7 @@ extension StateCore {
 
     /// Delivers a turn, then those that wait, in order, until none is left or a job takes over.
     private func deliver(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: PostOptions) {
-        list.postTurn(message, turn, post)
+        list.postTurn(message, before: turn.before, chain: turn.chain, onlyTo: turn.entry, post)
         if guarded.withLock({ !$0.turns.endIfNothingWaits() }) { deliverWaiting(post) }
     }
 
@@ -203,7 +203,13 @@ extension StateCore {
             while true {
                 switch guarded.withLock({ $0.turns.next(for: thread.address, into: message) }) {
                 case .deliver(let turn, let envelope):
-                    list.postTurn(message, turn, PostOptions(post, envelope))
+                    list.postTurn(
+                        message,
+                        before: turn.before,
+                        chain: turn.chain,
+                        onlyTo: turn.entry,
+                        PostOptions(post, envelope)
+                    )
                     envelope?.tracker?.finish(.settled)
                     // Each value is released at the end of its turn, without the lock.
                     list.layout.destroy(message)

@@ -24,7 +24,7 @@ struct StateTurns: ~Copyable {
     }
 
     /// The fate of a value just set.
-    enum Admission {
+    enum Claim {
         /// The caller delivers it now, because none is before it.
         case deliver(Turn)
         /// Another thread delivers it.
@@ -51,16 +51,16 @@ struct StateTurns: ~Copyable {
 
     var waitingCount: Int { values.count }
 
-    /// Adds a value that was set, or stored for a listener that is new or resumes.
+    /// Claims a turn for a value that was set, or stored for a listener that is new or resumes.
     /// - Parameter value: Its address. It is copied if it has to wait.
-    mutating func admit(
+    mutating func claim(
         _ value: MessageAddress,
         _ envelope: Envelope?,
         before number: UInt64,
         for entry: ListenerEntry?,
         chain: Int,
         from thread: UInt
-    ) -> Admission {
+    ) -> Claim {
         let turn = Turn(before: number, chain: chain, entry: entry, setter: thread)
         if deliverer == 0 {
             deliverer = thread

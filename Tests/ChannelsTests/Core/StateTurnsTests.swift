@@ -18,10 +18,10 @@ struct StateTurnsTests {
 
         @discardableResult
         func set(_ value: Int, from thread: UInt, for entry: ListenerEntry? = nil, before number: UInt64 = 0)
-            -> StateTurns.Admission
+            -> StateTurns.Claim
         {
             MessageAddress.lending(value) {
-                turns.admit($0, nil, before: number, for: entry, chain: 1, from: thread)
+                turns.claim($0, nil, before: number, for: entry, chain: 1, from: thread)
             }
         }
 

@@ -75,9 +75,9 @@ extension ListenerList {
     /// What says in its word alone that nothing has to be asked is not brought here.
     /// - Parameter owner: Of the listener, held by the caller; nil if it has none, or that was deallocated.
     @inline(__always)
-    func admits(
+    func mayReceive(
         _ frame: FrameReference,
-        to listener: ListenerEntry,
+        _ listener: ListenerEntry,
         _ word: UInt64,
         _ owner: Unretained<AnyObject>?
     ) -> Bool {
@@ -103,7 +103,7 @@ extension ListenerList {
     func deliverByRoute(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
         guard word & ListenerEntry.number < frame.pointee.number else { return 0 }
-        guard !frame.pointee.checksAll else { return deliverIfAdmitted(frame, listener) }
+        guard !frame.pointee.checksAll else { return deliverWithChecks(frame, listener) }
         let routing = word & ListenerEntry.routing
         if routing & ~ListenerEntry.counted == 0 { return call(frame, listener, word) }
         switch routing {
@@ -126,20 +126,20 @@ extension ListenerList {
             }
         default: break
         }
-        return deliverIfAdmitted(frame, listener)
+        return deliverWithChecks(frame, listener)
     }
 
     /// Delivers to a listener, which the frame names, if it is to receive the message.
     @inline(never)
-    func deliverIfAdmitted(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+    func deliverWithChecks(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
         // Held until the call has ended. A weak reference to nothing is not loaded.
         let owner = word & ListenerEntry.owned == 0 ? nil : listener.owner
         defer { withExtendedLifetime(owner) {} }
-        guard word & ListenerEntry.intercepting == 0, admits(frame, to: listener, word, owner.map { Unretained($0) })
+        guard word & ListenerEntry.intercepting == 0, mayReceive(frame, listener, word, owner.map { Unretained($0) })
         else { return 0 }
         guard word & ListenerEntry.adapted != 0 else {
-            return deliverAdmitted(frame, listener, owner, word, isLast: false)
+            return deliverChecked(frame, listener, owner, word, isLast: false)
         }
         let message = frame.pointee.message
         guard listener.knownAdaptor.borrow({ $0.includes(message) }) else { return 0 }
@@ -148,7 +148,7 @@ extension ListenerList {
             guard !listener.isCancelled else { return .skipped }
             frame.pointee.message = adapted
             defer { frame.pointee.message = message }
-            let reached = deliverAdmitted(frame, listener, owner, word, isLast: isLast)
+            let reached = deliverChecked(frame, listener, owner, word, isLast: isLast)
             return Adaptor.Outcome(reached: reached, isLast: isLast)
         }
     }
@@ -158,7 +158,7 @@ extension ListenerList {
     ///   - owner: Held until the call has ended.
     ///   - isLast: Whether an adaptor ends the listener with this message.
     @inline(__always)
-    private func deliverAdmitted(
+    private func deliverChecked(
         _ frame: FrameReference,
         _ listener: ListenerEntry,
         _ owner: AnyObject?,

@@ -24,7 +24,7 @@ extension ListenerList {
     private func ask(_ interceptor: ListenerEntry, _ frame: FrameReference) {
         let word = interceptor.word.load(ordering: .acquiring)
         let owner = interceptor.owner
-        guard admits(frame, to: interceptor, word, owner.map { Unretained($0) }) else { return }
+        guard mayReceive(frame, interceptor, word, owner.map { Unretained($0) }) else { return }
         frame.pointee.listener = Unretained(interceptor)
         if isObserved { _ = interceptor.ensureRoute() }
         countCall(of: interceptor, word)

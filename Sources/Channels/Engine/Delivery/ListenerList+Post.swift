@@ -3,7 +3,7 @@
 // `post` makes a `PostFrame` on the stack; `begin` decides whether it runs now (`+Reentrancy`); `withPost`
 // makes it the thread's innermost post and enters the list; `deliver` runs the interceptors (`+Intercept`)
 // and walks the chain (`+Deliver`). A plain listener is called in that loop. `deliverByRoute` calls others or
-// passes the message to their mailbox (Lanes) or another list (`Forwarder`), after what `admits` says if
+// passes the message to their mailbox (Lanes) or another list (`Forwarder`), after what `mayReceive` says if
 // anything has to be asked. `PostTracker` counts awaited listeners. This floor and Lanes know each other;
 // floors above pass in `PostOptions`.
 
@@ -50,19 +50,28 @@ extension ListenerList {
     }
 
     /// Delivers a value of a state, whose turn has come, to one listener or to all those that are old enough.
+    /// - Parameters:
+    ///   - number: Of the first listener that is too new for the value.
+    ///   - chain: How many changes led to it, itself included.
     @inline(never)
-    func postTurn(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: PostOptions) {
+    func postTurn(
+        _ message: MessageAddress,
+        before number: UInt64,
+        chain: Int,
+        onlyTo only: ListenerEntry?,
+        _ post: PostOptions
+    ) {
         var frame = PostFrame(self, message, post)
         defer { frame.end() }
-        frame.number = turn.before
-        frame.chain = turn.chain
+        frame.number = number
+        frame.chain = chain
         frame.isTurn = true
         frame.lend { frame in
-            if let only = turn.entry {
+            if let only {
                 // The other listeners of its lane have already received the value.
                 guard only.number < frame.pointee.number else { return }
                 frame.pointee.listener = Unretained(only)
-                _ = withPost(frame, .current) { deliverIfAdmitted(frame, only) }
+                _ = withPost(frame, .current) { deliverWithChecks(frame, only) }
             } else if isObserved {
                 _ = deliverObserved(frame)
             } else {

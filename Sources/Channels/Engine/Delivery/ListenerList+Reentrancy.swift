@@ -5,12 +5,12 @@ extension ListenerList {
     @inline(__always)
     func begin(_ frame: FrameReference, _ thread: ThreadReference) -> Int? {
         guard let top = thread.pointee.top else { return nil }
-        return admit(frame, nestedIn: top, thread)
+        return nest(frame, in: top, thread)
     }
 
     /// Decides about a post made inside others on this thread. Returns as ``begin(_:_:)`` does.
     @inline(never)
-    private func admit(_ frame: FrameReference, nestedIn top: FrameReference, _ thread: ThreadReference) -> Int? {
+    private func nest(_ frame: FrameReference, in top: FrameReference, _ thread: ThreadReference) -> Int? {
         thread.pointee.forgetSlots()
         guard thread.pointee.hasRoom else {
             reportStack(top)

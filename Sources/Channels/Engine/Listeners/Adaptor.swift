@@ -98,5 +98,5 @@ final class MessagesLeft: Sendable {
 
     /// Counts a message. Returns how many were left before; 0 or less for one that is too many.
     @usableFromInline
-    func take() -> Int { count.wrappingSubtract(1, ordering: .relaxed).oldValue }
+    func countDown() -> Int { count.wrappingSubtract(1, ordering: .relaxed).oldValue }
 }

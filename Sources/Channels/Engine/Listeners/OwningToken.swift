@@ -1,16 +1,16 @@
 /// The token of a listener without an owner. Not the entry, which the list keeps until it is cancelled.
 final class OwningToken: ListenerToken, @unchecked Sendable {  // a constant
-    private let registration: ListenerEntry
+    private let listener: ListenerEntry
 
     /// - Precondition: The entry has no owner and no other token.
-    init(_ registration: ListenerEntry) { self.registration = registration }
+    init(_ listener: ListenerEntry) { self.listener = listener }
 
-    override var entry: ListenerEntry { registration }
+    override var entry: ListenerEntry { listener }
 
     // Avoids the retain of the property above.
-    override func cancel() { registration.cancel() }
+    override func cancel() { listener.cancel() }
 
     deinit {
-        if !registration.isCancelled { registration.cancel() }
+        if !listener.isCancelled { listener.cancel() }
     }
 }
