@@ -6,7 +6,7 @@
  * workers run the jobs, so that a second drain could run beside the first. One of the listeners is cancelled and drained at any time, or not.
  *
  *   here                      in Sources/Channels/Engine/Lanes
- *   Poster                    Mailbox.enqueue, .mayCall; Lane.enqueue, .append; LaneState.append, MailboxState.admit
+ *   Poster                    ListenerList.enqueue, Mailbox.mayCall; Lane.enqueue, .append; LaneState.append, MailboxState.admit
  *   Worker                    Lane.schedule, .drain, .reclaimFromCancellers, .deliverTaken, .deliverBatch, .deliverOneByOne, .refill, .endTurn
  *   publish                   Lane.setCurrent
  *   resumeWaiters             Lane.resumeWaiters

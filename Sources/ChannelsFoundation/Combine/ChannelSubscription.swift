@@ -207,8 +207,10 @@ private struct WaitingMessages<Message: Sendable>: Sendable {
     mutating func add(_ message: Message, _ policy: BufferingPolicy) -> Message? {
         var dropped: Message?
         if count >= policy.limit {
-            if policy.kind == .oldest { return message }
-            dropped = removeFirst()
+            switch policy.kind {
+            case .oldest, .unbounded: return message
+            case .newest: dropped = removeFirst()
+            }
         }
         messages.append(message)
         return dropped

@@ -27,7 +27,10 @@ extension FrameReference {
             if isAwaited { tracker?.withdrawExpected() }
             return 0
         }
-        displaced?.envelope?.tracker?.finish(.dropped)
+        let former = displaced?.envelope?.tracker
+        // Released before whoever waits for it goes on.
+        displaced = nil
+        former?.finish(.dropped)
         // A post that does not wait for this listener counts it as finished, unless it missed the message.
         if !isAwaited {
             tracker?.count(admission == .dropped ? .dropped : isCalled ? .completed : .buffered)

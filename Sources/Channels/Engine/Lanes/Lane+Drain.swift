@@ -130,8 +130,7 @@ extension Lane {
                     ticket.mailbox.borrow { deliver(ticket, listener, $0, frame, &turn) }
                 }
             }
-            setCurrent(0)
-            if isAwaited { settleForWaiters() }
+            beginRun(of: 0)
             return end
         }
     }
@@ -143,8 +142,8 @@ extension Lane {
         _ frame: FrameReference,
         _ turn: inout DrainTurn
     ) -> DrainTurn.End? {
-        setCurrent(listener.address)
-        if isAwaited { settleForWaiters() }
+        // First: the owners of former runs are released in it, this one perhaps among them.
+        beginRun(of: listener.address)
         var used = 0
         var end: DrainTurn.End?
         if mailbox.holdOwner(of: listener) {
@@ -297,7 +296,14 @@ extension Lane {
         return isIdle ? .idle : end
     }
 
+    /// Ends the run of one listener, and begins that of another, or of none: 0. Tasks that wait for the former go on.
+    private func beginRun(of listener: UInt) {
+        setCurrent(listener)
+        if isAwaited { settleForWaiters() }
+    }
+
     /// Settles what was used, in the middle of a turn, and resumes tasks whose call has ended.
+    @inline(never)
     private func settleForWaiters() {
         releaseOwners()
         var cleanup = PendingCleanup()

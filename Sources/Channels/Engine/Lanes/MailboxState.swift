@@ -8,7 +8,7 @@ struct MailboxState: ~Copyable {
     enum Admission {
         /// It waits, and its ticket must be added.
         case waits
-        /// It takes the place and ticket of the message that had waited longest.
+        /// It waits instead of the message that had waited longest, and takes over its ticket.
         case replaces
         case dropped
         /// The listener has ended.
@@ -17,10 +17,12 @@ struct MailboxState: ~Copyable {
 
     let policy: BufferingPolicy
     /// Whether a message whose call has not ended takes the place of one that waits.
-    private let refusesWhileBusy: Bool
+    private let dropsWhileBusy: Bool
     /// Messages that nobody has taken.
     var incoming: MessageQueue
     private(set) var admitted = 0
+    /// How many were not admitted.
+    private var turnedAway = 0
     /// How many were not admitted, or were replaced by later ones.
     private(set) var dropped = 0
     /// How many tickets wait, are taken, or have a call that is not settled. Unused by a sequence.
@@ -30,9 +32,9 @@ struct MailboxState: ~Copyable {
     /// Whether no post can see the listener any more.
     private(set) var hasLeft = false
 
-    init(_ layout: MessageLayout, _ policy: BufferingPolicy, refusesWhileBusy: Bool = false) {
+    init(_ layout: MessageLayout, _ policy: BufferingPolicy, dropsWhileBusy: Bool = false) {
         self.policy = policy
-        self.refusesWhileBusy = refusesWhileBusy
+        self.dropsWhileBusy = dropsWhileBusy
         incoming = MessageQueue(layout)
     }
 
@@ -58,7 +60,7 @@ struct MailboxState: ~Copyable {
     /// A power of two.
     private static var messagesPerLook: Int { 1_024 }
 
-    private var posted: Int { policy.kind == .oldest ? admitted + dropped : admitted }
+    private var posted: Int { admitted + turnedAway }
 
     /// Admits a message unconditionally. Its ticket must be added.
     mutating func append(copying message: MessageAddress) {
@@ -77,17 +79,23 @@ struct MailboxState: ~Copyable {
     ) -> Admission {
         // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued.
         guard !listener.isCancelled, !isDead else { return .refused }
-        guard policy.kind != .unbounded, (refusesWhileBusy ? tickets : incoming.count) >= policy.limit else {
+        // A buffer without a limit has the greatest.
+        guard (dropsWhileBusy ? tickets : incoming.count) >= policy.limit else {
             append(copying: message)
             if let envelope { incoming.keep(envelope) }
             return .waits
         }
         dropped += 1
-        guard policy.kind == .newest else { return .dropped }
-        displaced = DisplacedMessage(takingFirstOf: &incoming)
-        incoming.append(copying: message, envelope)
-        admitted &+= 1
-        return .replaces
+        switch policy.kind {
+        case .oldest, .unbounded:
+            turnedAway += 1
+            return .dropped
+        case .newest:
+            displaced = DisplacedMessage(takingFirstOf: &incoming)
+            incoming.append(copying: message, envelope)
+            admitted &+= 1
+            return .replaces
+        }
     }
 
     /// Moves everything into a batch, which is empty: the messages in it are older, and would be overtaken.

@@ -23,7 +23,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     private var waiting = WaitingReaders()
     /// Whether `state` may hold messages: stays true until a reader finds none. Written under the lock.
     private let holdsMessages = Atomic<Bool>(false)
-    /// How many messages have been put in. Written under the lock.
+    /// How many messages have been put in, without those that replaced others. Written under the lock.
     private let arrived = Atomic<Int>(0)
     // Keeps what readers write for each message off the cache lines that posters write.
     private let padding = Padding()
@@ -49,7 +49,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         self.policy = policy
         self.calls = calls
         takesAll = policy.kind == .unbounded && calls == nil
-        state = MailboxState(layout, policy, refusesWhileBusy: calls?.ignores ?? false)
+        state = MailboxState(layout, policy, dropsWhileBusy: calls?.ignores ?? false)
         taken = MessageQueue(layout)
         super.init(adaptor: adaptor)
     }
