@@ -22,7 +22,7 @@ func post(_ post: @escaping @Sendable () -> Void) async {
                 if number == 4 { returned() }
                 while calls == before { usleep(1_000) }
                 // Until what heard it is idle.
-                usleep(50_000)
+                usleep(200_000)
             }
             continuation.resume()
         }
