@@ -56,13 +56,18 @@ struct PostAndWaitTests {
             let gate = Gate()
             var owner: Owner? = Owner()
             let token = channel.listen(owner!) { (_, _) async in await gate.wait() }
+            let passed = Recorder<Int>()
+            let last = channel.listen { passed.record($0) }
             channel.post(1)
             async let report = channel.postAndWait(2)
             await wait(for: [token.deliveredCount, token.waitingCount]) { $0 == [1, 1] }
+            // The post has let go of the owner, which it holds while it enqueues the message.
+            await passed.wait(count: 2)
             owner = nil
             gate.open()
             let discarded = await report.discarded
             #expect(discarded == 1 && token.deliveredCount == 1 && owner == nil)
+            withExtendedLifetime(last) {}
         }
     }
     #endif
