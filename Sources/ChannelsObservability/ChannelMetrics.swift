@@ -38,8 +38,8 @@ public import ServiceLifecycle
 /// | `channels_store_failures` | `code` | failed readings |
 ///
 /// A pattern counts as a channel: its dimension has its listeners and the posts they receive. Lanes of one name are
-/// added up. Beyond 1,000 channels, and 1,000 names of lanes, further ones share the dimension `other`. What has gone
-/// is reported once more, as zero.
+/// added up. Beyond 1,000 channels, and 1,000 names of lanes, further ones share the dimension `other`. A channel
+/// that no longer exists is reported once more, as zero.
 public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`
     /// How many values a dimension has before further ones share `other`.
     private static let mostValues = 1_000

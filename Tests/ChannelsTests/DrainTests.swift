@@ -31,6 +31,20 @@ struct DrainTests {
         }
     }
 
+    /// The drain lets go of a message before it tells the post, whether it takes all that waits or one after the other.
+    @Test(arguments: [BufferingPolicy.unbounded, .newest(4)])
+    func aMessageIsReleasedBeforeThePostThatWaitsForItGoesOn(buffering: BufferingPolicy) async {
+        let queue = DispatchQueue(label: "released before the post goes on")
+        let channel = Channel<Witness>()
+        let token = channel.listen(on: queue, buffering: buffering) { _ in }
+        for round in 0..<2_000 {
+            let living = Tally()
+            await channel.postAndWait(Witness(living))
+            #expect(living.value == 0, "the message of \(round) lives")
+        }
+        withExtendedLifetime(token) {}
+    }
+
     /// A task that a call has left behind, and what follows from it, may wait for the listener as anybody
     /// else.
     @Test func aCallThatHasEndedIsWaitedForNoLonger() async {

@@ -17,9 +17,12 @@ extension AsyncSequence where Element: Sendable {
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(Failure) {
+        try await handOver(isolation) { channel.post($0, fileID: fileID, line: line, isolation: isolation) }
+    }
+
+    /// Hands over every element in the caller's isolation, until the sequence ends or the task is cancelled.
+    func handOver(_ isolation: isolated (any Actor)?, _ receive: (Element) -> Void) async throws(Failure) {
         var iterator = makeAsyncIterator()
-        while !Task.isCancelled, let element = try await iterator.next(isolation: isolation) {
-            channel.post(element, fileID: fileID, line: line, isolation: isolation)
-        }
+        while !Task.isCancelled, let element = try await iterator.next(isolation: isolation) { receive(element) }
     }
 }

@@ -155,8 +155,8 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 }
 
 extension StateCore {
-    /// Claims a turn for the value stored, if anybody listens or counts; for one listener, if that is new or resumes. Called under the
-    /// lock, as registration is.
+    /// Claims a turn for the value stored, if anybody listens or counts; for one listener, if that is new or resumes.
+    /// Called under the lock, as registration is.
     @inline(__always)
     private func claimTurn(_ guarded: inout Guarded, _ envelope: Envelope?, for entry: ListenerEntry?, _ chain: Int)
         -> StateTurns.Claim?

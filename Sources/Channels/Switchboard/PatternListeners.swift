@@ -36,7 +36,8 @@ final class PatternListeners: Sendable {
         }
         for (slot, _) in registry.channels where listener.matches(slot.kind, named: slot.list.name) {
             listener.attach(to: slot.list)
-            // A name is freed first, and its channel detached afterwards: one of the two threads sees what the other did.
+            // A name is freed first, and its channel detached afterwards: one of the two threads sees what the other
+            // did.
             if !registry.withShard(of: slot.key, { $0.holds(slot) }) { listener.detach(from: slot.list) }
             slot.list.didUnlock()
         }

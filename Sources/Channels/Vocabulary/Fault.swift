@@ -16,8 +16,8 @@ public struct Fault: Sendable, CustomStringConvertible {
         /// or let listeners take the newest value only.
         public static let stateBacklog = Code(storage: .stateBacklog)
         /// More than 1,048,576 messages are queued in one lane, or for one async listener or sequence: its listeners or
-        /// readers are slower than the posters, or posts form a loop. Raised again at each doubling. Give the listeners a ``BufferingPolicy``, or end
-        /// the loop.
+        /// readers are slower than the posters, or posts form a loop. Raised again at each doubling. Give the listeners
+        /// a ``BufferingPolicy``, or end the loop.
         public static let laneBacklog = Code(storage: .laneBacklog)
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full. Raise the
         /// limit, or drop older messages with ``BufferingPolicy/newest(_:)``.

@@ -51,7 +51,7 @@ extension Transport {
     ///
     /// - Parameter refuse: ``InboundMessage/refuse`` of the message.
     /// - Returns: Whether the letter is stored, so that the message may be terminated; false if it has been settled
-    ///   otherwise meanwhile, or has gone to another process.
+    ///   in another way meanwhile, or if another process now has it.
     @discardableResult
     package func keep(
         _ letter: DeadLetter,

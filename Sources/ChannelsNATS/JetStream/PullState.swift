@@ -33,8 +33,9 @@ struct PullState {
         case unavailable
     }
 
-    /// How long the server keeps a request, unless the consumer allows less. Short, because who closes waits for its end: nats-server 2.9 loses its
-    /// place if messages are returned while it still has a request of a subscriber that has ended.
+    /// How long the server keeps a request, unless the consumer allows less. Short, because who closes waits for its
+    /// end: nats-server 2.9 loses its place if messages are returned while it still has a request of a subscriber that
+    /// has ended.
     static let requestLife = Duration.seconds(1)
     /// For how long it may be on its way, and its end.
     private static let patience = Duration.milliseconds(250)

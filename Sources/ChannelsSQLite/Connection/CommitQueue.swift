@@ -5,7 +5,8 @@ internal import GRDB
 /// The changes of a connection that wait for the next commit, in the order of the calls, and what keeps them waiting.
 ///
 /// A cycle: (1) ``next(_:)`` says which changes are to be committed now; (2) the connection tries that; (3)
-/// ``committed(_:_:_:)`` or ``failed(_:_:_:)`` says whose end is to be told. A value, without a file or a clock of its own.
+/// ``committed(_:_:_:)`` or ``failed(_:_:_:)`` says whose end is to be told. A value, without a file or a clock of its
+/// own.
 ///
 /// If the file cannot be written, its *trouble* begins: what is published fails at once, what has to be done sooner
 /// or later waits, and a commit is tried each second until one succeeds.
@@ -60,8 +61,8 @@ struct CommitQueue {
     /// would take more time than the commits.
     private static let (shortestPause, longestPause) = (Duration.milliseconds(2), Duration.milliseconds(10))
     private static let latePause = Duration.milliseconds(20)
-    /// After so long without a commit of anybody, another program has locked the file. Only the pauses are counted: on a
-    /// busy machine attempts take longer, and load is not mistaken for a lock.
+    /// After so long without a commit of anybody, another program has locked the file. Only the pauses are counted: on
+    /// a busy machine attempts take longer, and load is not mistaken for a lock.
     private static let longestUntold = Duration.milliseconds(1_300)
     /// How long it waits before it tries a file again that could not be written.
     private static let troublePause = Duration.seconds(1)

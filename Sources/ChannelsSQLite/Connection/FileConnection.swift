@@ -101,7 +101,7 @@ final class FileConnection {
                 version = known
                 throw error
             }
-            guard isNew, self.session === session else { return }
+            guard isNew, self.session === session, version == found else { return }
             schedule.looked(now, found: true, until: environment.now())
         } else {
             try exchange(session, false, now)
@@ -220,8 +220,8 @@ final class FileConnection {
         )
     }
 
-    /// Whether another file has been in the place of this one for a second, and did not change in that time: it might be
-    /// being copied.
+    /// Whether another file has been in the place of this one for a second, and did not change in that time: it might
+    /// be being copied.
     private func isReplaced(_ session: FileSession) -> Bool {
         guard session.isReplacedWhole else {
             replacement = nil

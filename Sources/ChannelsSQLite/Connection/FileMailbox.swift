@@ -40,8 +40,8 @@ final class FileMailbox: Sendable {
         return isTaken
     }
 
-    /// Makes a change, and returns its result once it is committed. If the task is cancelled before, the change is still
-    /// made.
+    /// Makes a change, and returns its result once it is committed. If the task is cancelled before, the change is
+    /// still made.
     func perform<Result: Sendable>(
         _ kind: CommitQueue.Change.Kind,
         _ change: @escaping @Sendable (Database, FileSession) throws -> Result

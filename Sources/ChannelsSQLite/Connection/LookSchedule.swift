@@ -19,8 +19,8 @@ struct LookSchedule {
     private var expected: (since: Instant, isOwn: Bool)?
     private var lastLook: Instant
     private var lastFound: Instant
-    /// Others may write all the time: what they commit takes a fifth of this thread at most, and ever less while it does
-    /// not concern this connection. Otherwise fifty processes would look at each commit of one.
+    /// Others may write all the time: what they commit takes a fifth of this thread at most, and ever less while it
+    /// does not concern this connection. Otherwise fifty processes would look at each commit of one.
     private var earliest: Instant
     private var pause = Duration.zero
     /// Whether the system gives hints.
@@ -57,8 +57,8 @@ struct LookSchedule {
         return max(next, earliest)
     }
 
-    /// At once after a hint, then each 0.3 ms, or after a tenth of the time that has passed. After a commit of its own, a
-    /// few times.
+    /// At once after a hint, then each 0.3 ms, or after a tenth of the time that has passed. After a commit of its own,
+    /// a few times.
     private static func look(after last: Instant, _ since: Instant, _ isOwn: Bool) -> Instant {
         let passed = since.duration(to: last)
         guard passed >= .zero else { return isOwn ? since + .milliseconds(1) : since }

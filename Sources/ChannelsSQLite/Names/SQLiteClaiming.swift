@@ -75,7 +75,8 @@ struct SQLiteClaiming {
         return hasRoom
     }
 
-    /// Reads each message once, for all names that have room, and moves their positions past the messages that they claim.
+    /// Reads each message once, for all names that have room, and moves their positions past the messages that they
+    /// claim.
     private mutating func claimNew(_ places: [Int], _ db: Database) throws {
         let first = claims.count
         var (open, left) = (places, Self.mostAtOnce)
@@ -90,7 +91,8 @@ struct SQLiteClaiming {
         if left == 0 { for place in open { cursors[place].mayHaveMore = true } }
     }
 
-    /// Reads from the first position of a name that has room, until one has no room any more: the others may be far ahead.
+    /// Reads from the first position of a name that has room, until one has no room any more: the others may be far
+    /// ahead.
     ///
     /// - Returns: Whether that was before the end.
     private mutating func readNew(_ open: inout [Int], _ left: inout Int, _ db: Database) throws -> Bool {

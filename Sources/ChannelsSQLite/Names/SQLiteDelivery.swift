@@ -3,8 +3,8 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// A claimed message that was handed out, until it is settled or released. It belongs to the session that claimed it, and
-/// ends with that.
+/// A claimed message that was handed out, until it is settled or released. It belongs to the session that claimed it,
+/// and ends with that.
 ///
 /// The flags are guarded by their locks.
 final class SQLiteDelivery: DeliveryContext {

@@ -187,7 +187,7 @@ final class Process: @unchecked Sendable {  // used by one thread
         }
     }
 
-    private func subscribe(_ name: String) {
+    func subscribe(_ name: String) {
         guard connection != nil, subscribed.insert(name).inserted else { return }
         world.note("\(place) subscribes \(name)")
         let subscription = TransportSubscription(to: "shop.>", durableName: name)

@@ -19,6 +19,36 @@ struct SimulationTests {
     /// So many parts run at once.
     static let parts = 2
 
+    /// A process that becomes a member in the turn in which it reads what others have committed has not read yet who they
+    /// are: it looks once more.
+    @Test func aMemberThatIsKilledJustAfterAnotherHasSubscribedLeavesItsMessagesToIt() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "channels-\(UUID())").path()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let world = try World(seed: 1, folder: folder)
+        let (first, second) = (Process(0, world), Process(1, world))
+        world.processes = [first, second]
+        second.start()
+        second.turn()
+        first.start()
+        first.subscribe("kitchen")
+        first.turn()
+        first.publish("m1", isDurable: true)
+        first.turn()
+        #expect(first.state.contains("m1"))
+        // It finds what the first has committed, in the turn in which it becomes a member.
+        second.subscribe("kitchen")
+        second.turn()
+        first.kill()
+        // Less than until retention, which looks at the members, too.
+        for _ in 0..<30 {
+            world.advance(.milliseconds(100))
+            second.turn()
+        }
+        #expect(second.state.contains("held [\"m1\"]"))
+        #expect(world.problems == [])
+    }
+
     @Test(arguments: 0..<parts)
     func whatIsAcknowledgedIsHeardAndNothingSettledComesAgain(part: Int) throws {
         let memory = URL(filePath: "/dev/shm")

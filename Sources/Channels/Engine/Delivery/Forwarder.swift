@@ -33,8 +33,8 @@ extension ListenerEntry {
 
 extension ListenerList {
     /// Delivers the message of a post to the listener of a pattern, in the place of the entry that stands for it, and
-    /// to those of the entries that follow and need no other treatment: what they receive is made once. Returns how many
-    /// were reached; the frame names the last entry as its listener.
+    /// to those of the entries that follow and need no other treatment: what they receive is made once. Returns how
+    /// many were reached; the frame names the last entry as its listener.
     @inline(never)
     func forward(_ frame: FrameReference, _ entry: ListenerEntry) -> Int {
         let message = frame.pointee.list.borrow { $0.layout.boxed(frame.pointee.message) }

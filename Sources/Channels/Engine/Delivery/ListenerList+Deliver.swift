@@ -196,8 +196,8 @@ extension ListenerList {
         return mayCall ? nil : enqueue(frame, listener, word, alone: true)
     }
 
-    /// Puts a message into the mailbox of a listener, and perhaps into those of some that follow, unless it is for this one
-    /// `alone`. A function of its own, because one that ends with a call needs no frame.
+    /// Puts a message into the mailbox of a listener, and perhaps into those of some that follow, unless it is for this
+    /// one `alone`. A function of its own, because one that ends with a call needs no frame.
     @inline(never)
     private func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64, alone: Bool) -> Int {
         word & ListenerEntry.read != 0
@@ -274,7 +274,8 @@ extension ListenerList {
 }
 
 extension ListenerEntry {
-    /// Calls a bare listener without an owner with the last message that it receives, unless the adaptor has cancelled it.
+    /// Calls a bare listener without an owner with the last message that it receives, unless the adaptor has cancelled
+    /// it.
     @inline(never)
     fileprivate func callLast(_ message: MessageAddress) -> Adaptor.Outcome {
         guard !isCancelled else { return .skipped }

@@ -89,8 +89,8 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         uses.allSatisfy { use in use.hasEnded { isUse($0, of: objects) } }
     }
 
-    /// Takes over a counted reference to an object that has just been made unreachable, under the lock, if it is to wait
-    /// behind what waits already. Otherwise the caller unlocks, and calls ``freeUnlessUsed(_:)``.
+    /// Takes over a counted reference to an object that has just been made unreachable, under the lock, if it is to
+    /// wait behind what waits already. Otherwise the caller unlocks, and calls ``freeUnlessUsed(_:)``.
     final func waitsBehindOthers(_ object: Unretained<AnyObject>) -> Bool {
         guard !retired.isEmpty, !lendsObjects else { return false }
         incoming.append(object)
@@ -98,8 +98,8 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
     }
 
     /// Takes over counted references to objects that have been made unreachable, and frees them: now, or when the uses
-    /// that may reach them have ended. Called without the lock, because it looks at the threads in use, and may run user
-    /// code. The caller then calls ``collectAfterUnlocking()``.
+    /// that may reach them have ended. Called without the lock, because it looks at the threads in use, and may run
+    /// user code. The caller then calls ``collectAfterUnlocking()``.
     ///
     /// What was made unreachable before this looks is not found by a use that it does not see.
     final func freeUnlessUsed(_ objects: Objects) {

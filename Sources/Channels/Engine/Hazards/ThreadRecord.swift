@@ -17,8 +17,8 @@ struct HazardSlot: ~Copyable {
     let sequence = Atomic<UInt>(0)
 }
 
-/// What the library knows about a thread. A record belongs to one thread at a time. ``ThreadRecords`` guards
-/// `previous` and `nextSpare`; `next`, `used` and the slots are atomic; the owning thread alone uses the other variables.
+/// What the library knows about a thread. A record belongs to one thread at a time. ``ThreadRecords`` guards `previous`
+/// and `nextSpare`; `next`, `used` and the slots are atomic; the owning thread alone uses the other variables.
 @safe
 struct ThreadRecord: ~Copyable {
     /// Stack, in bytes, kept free for what a listener does besides posting.
@@ -50,8 +50,8 @@ struct ThreadRecord: ~Copyable {
     let used = Atomic<Int>(0)
     /// One bit: threads are divided into 64 groups, and lists remember which have posted.
     let group: UInt64
-    /// The address of the next record of the group, or 0. Written under the lock of ``ThreadRecords``. A record that was
-    /// unlinked keeps it.
+    /// The address of the next record of the group, or 0. Written under the lock of ``ThreadRecords``. A record that
+    /// was unlinked keeps it.
     let next = Atomic<UInt>(0)
     var previous: ThreadReference?
     /// The next record without a thread, if this is one.

@@ -1,7 +1,8 @@
 internal import Synchronization
 
-/// The records of the threads that use the library, in 64 groups, each of which is a chain. A thread that ends takes its
-/// record out, so that threads that came and went cost nothing; the record is never freed, but becomes another thread's.
+/// The records of the threads that use the library, in 64 groups, each of which is a chain. A thread that ends takes
+/// its record out, so that threads that came and went cost nothing; the record is never freed, but becomes another
+/// thread's.
 ///
 /// A chain is walked without a lock. A record that is taken out keeps its `next`, and one that is put in again leads to
 /// the record that was first then: a walk that is at it goes on, meets every record that was there when it began and is

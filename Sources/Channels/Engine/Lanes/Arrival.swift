@@ -9,8 +9,8 @@ struct Arrival: OptionSet {
     static let isBacklog = Arrival(rawValue: 2)
 }
 
-/// Above which number of waiting messages a fault is reported. It doubles each time, until nothing waits. Guarded by the
-/// lock of its owner.
+/// Above which number of waiting messages a fault is reported. It doubles each time, until nothing waits. Guarded by
+/// the lock of its owner.
 struct Backlog {
     private var limit = Self.first
     private static var first: Int { 1 << 20 }
@@ -27,8 +27,8 @@ struct Backlog {
 }
 
 extension ListenerEntry {
-    /// Has a job check the owner. Called under the lock, where a weak reference must not be loaded, because that may release
-    /// the owner.
+    /// Has a job check the owner. Called under the lock, where a weak reference must not be loaded, because that may
+    /// release the owner.
     func lookForOwner() {
         guard hasOwner else { return }
         DispatchQueue.global().async { if self.isOrphan { self.list?.cancel(self) } }

@@ -88,11 +88,11 @@ final class AsyncCalls: @unchecked Sendable {  // guards: see above
         return task
     }
 
-    /// A call has ended. Returns those to resume.
+    /// A call has ended. Returns its task, to be released, and those to resume.
     /// - Parameter isLast: Whether no other call runs.
-    func end(isLast: Bool) -> [CheckedContinuation<Void, Never>] {
-        task = nil
-        return isLast ? waiters.take { $0 == .calls } : []
+    func end(isLast: Bool) -> (task: Task<PostTracker.Outcome, Never>?, waiting: [CheckedContinuation<Void, Never>]) {
+        defer { task = nil }
+        return (task, isLast ? waiters.take { $0 == .calls } : [])
     }
 
     /// Keeps a task waiting. Returns false if what it waits for has happened.

@@ -1,7 +1,7 @@
 extension FrameReference {
-    /// Offers the message of a post to a mailbox that may be full, or with what travels with it, and tells the poster what
-    /// becomes of it. Returns 1; 0 if the listener has ended, not if the buffer was full. Runs user code at the end: releases
-    /// the message that this one has replaced.
+    /// Offers the message of a post to a mailbox that may be full, or with what travels with it, and tells the poster
+    /// what becomes of it. Returns 1; 0 if the listener has ended, not if the buffer was full. Runs user code at the
+    /// end: releases the message that this one has replaced.
     ///
     /// Inlined in its two callers: the values in between then need no memory.
     /// - Parameters:

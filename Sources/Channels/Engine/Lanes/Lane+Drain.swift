@@ -187,8 +187,9 @@ extension Lane {
             let (message, envelope) = mailbox.batch.peek()
             mailbox.countDelivered()
             // The slot keeps the envelope until `removeFirst`.
-            call(listener, message, owner, frame, envelope?.object)
+            let tracker = call(listener, message, owner, frame, envelope?.object)
             mailbox.batch.removeFirst()
+            tracker?.finishCall(of: listener)
             if let end = turn.endAfterCall() { return end }
         }
         return nil
@@ -213,26 +214,31 @@ extension Lane {
                 guard lock.withLock({ mailbox.state.takeFirst(into: message, &envelope) }) else { return nil }
                 used += 1
                 mailbox.countDelivered()
-                call(listener, message, owner, frame, envelope)
+                let tracker = call(listener, message, owner, frame, envelope)
                 mailbox.layout.destroy(message)
+                tracker?.finishCall(of: listener)
                 if let end = turn.endAfterCall() { return end }
             }
             return nil
         }
     }
 
+    /// Calls the listener. Returns who is to be told that the call has ended, once the message is released.
     private func call(
         _ listener: ListenerEntry,
         _ message: MessageAddress,
         _ owner: OwnerReference?,
         _ frame: FrameReference,
         _ envelope: Envelope?
-    ) {
-        guard let envelope else { return listener.run(message, owner, frame) }
+    ) -> PostTracker? {
+        guard let envelope else {
+            listener.run(message, owner, frame)
+            return nil
+        }
         frame.pointee.envelope = envelope
         listener.run(message, owner, frame, envelope.trace)
-        envelope.tracker?.finishCall(of: listener)
         frame.pointee.envelope = nil
+        return envelope.tracker
     }
 
     func endOrphan(_ listener: ListenerEntry, _ mailbox: Mailbox) {

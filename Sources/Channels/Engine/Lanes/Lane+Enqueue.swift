@@ -5,10 +5,10 @@ extension Lane {
     /// The most listeners served under one lock, for which the drain and other posters wait.
     private static let mostAtOnce = 32
 
-    /// Enqueues a message without an envelope in an unbounded buffer and, unless it is for this listener `alone`, under the same
-    /// lock for listeners that follow in the list, need no other treatment and share this lane, whose drain checks their owners. The caller has entered the
-    /// list. Returns how many have the message: none if the listener has ended. The frame names the last of them as its
-    /// listener.
+    /// Enqueues a message without an envelope in an unbounded buffer and, unless it is for this listener `alone`, under
+    /// the same lock for listeners that follow in the list, need no other treatment and share this lane, whose drain
+    /// checks their owners. The caller has entered the list. Returns how many have the message: none if the listener
+    /// has ended. The frame names the last of them as its listener.
     func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox, alone: Bool) -> Int {
         let (message, number) = (frame.pointee.message, frame.pointee.number)
         let most = alone ? 1 : Self.mostAtOnce

@@ -11,7 +11,8 @@ internal import CChannels
 internal import Dispatch
 internal import Synchronization
 
-/// The FIFO of deliveries to one actor or dispatch queue, shared by all its listeners. Listeners of one lane receive one poster's messages in the order posted, whatever the channels.
+/// The FIFO of deliveries to one actor or dispatch queue, shared by all its listeners. Listeners of one lane receive
+/// one poster's messages in the order posted, whatever the channels.
 ///
 /// Guards: `lock` guards `state`, `waiters`, and the states of this lane's mailboxes. `taken` belongs to
 /// the drain, of which there is one at a time (`LaneState.phase`). Between two turns, batches belong to the
@@ -51,7 +52,8 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// exchanges it for false may discard what a listener has in it; the next turn waits until that is done.
     let isBetweenTurns = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var taken = LaneState.Taken()
-    /// The smallest limit of any buffer: the drain gathers fewer messages, or some would be dropped. Written under the lock.
+    /// The smallest limit of any buffer: the drain gathers fewer messages, or some would be dropped. Written under the
+    /// lock.
     let smallestBuffer = Atomic<Int>(.max)
     /// How many buffers have each limit. Guarded by the lock.
     private var limits: [Int: Int] = [:]

@@ -10,7 +10,8 @@ internal import Synchronization
 // 3. `Taken.use`: the drain calls listeners, ticket by ticket.
 // 4. `Taken.settle`: the tickets used are given back to their mailboxes, and closures of listeners that have left are
 //    freed afterwards [lock]. Then 2 again, without beginning a turn.
-// 5. `Taken.endTurn`, `LaneState.endTurn`: after enough calls or time, the turn ends; the next job begins at 3 with what
+// 5. `Taken.endTurn`, `LaneState.endTurn`: after enough calls or time, the turn ends; the next job begins at 3 with
+//   what
 //    is left, or at 2 [lock].
 //
 // A message that replaces another in a full buffer takes over its ticket. Tickets of a cancelled listener are skipped.
@@ -126,8 +127,8 @@ struct LaneState: ~Copyable {
 }
 
 extension LaneState {
-    /// What the drain of a lane has taken, and how much of it is used. Transitions only: they belong to the one drain, and
-    /// those that take the lane's state are made under its lock.
+    /// What the drain of a lane has taken, and how much of it is used. Transitions only: they belong to the one drain,
+    /// and those that take the lane's state are made under its lock.
     struct Taken {
         /// How the next turn begins.
         enum Pace {

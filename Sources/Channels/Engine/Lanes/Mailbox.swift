@@ -28,8 +28,8 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var batch: MessageQueue
     /// The owner, retained while a turn calls the listener.
     @safe @exclusivity(unchecked) private var retainedOwner: Unretained<AnyObject>?
-    /// Whether the lane counts the limit of the buffer. Used by the initialiser, by the one thread that frees the closure,
-    /// and in the deinit.
+    /// Whether the lane counts the limit of the buffer. Used by the initialiser, by the one thread that frees the
+    /// closure, and in the deinit.
     private var holdsBuffer: Bool
 
     init(_ lane: Lane, _ layout: MessageLayout, _ policy: BufferingPolicy, adaptor: Adaptor? = nil) {
@@ -46,7 +46,7 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         if !isUnbounded { lane.noteBuffer(of: policy.limit) }
     }
 
-    // One that was never put into a list, or whose list has gone with it, has not been told that it is free.
+    // Nobody has called `didFreeBody` where it was never put into a list, or was deallocated together with its list.
     deinit { forgetBuffer() }
 
     /// Tells the lane, once, that nothing is put into the buffer any more.
@@ -68,8 +68,8 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         return !isBusy || !lane.isCalling(listener) && accounts.waiting == 0
     }
 
-    /// Enqueues a copy of the message with what travels with it, if the policy has room for it. Returns 1; 0 if the listener has
-    /// ended, not if the buffer was full.
+    /// Enqueues a copy of the message with what travels with it, if the policy has room for it. Returns 1; 0 if the
+    /// listener has ended, not if the buffer was full.
     @inline(never)
     func offer(_ frame: FrameReference, to listener: ListenerEntry) -> Int {
         let message = frame.pointee.message

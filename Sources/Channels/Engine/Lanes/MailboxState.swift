@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The messages that wait for one listener, and counts of the others. Transitions only, under the mailbox's
-/// lock. A listener that is called has a ticket for each message, until the call has ended: it stands in a lane, or is only
+/// The messages that wait for one listener, and counts of the others. Transitions only, under the mailbox's lock. A
+/// listener that is called has a ticket for each message, until the call has ended: it stands in a lane, or is only
 /// counted. If the listener ends, its tickets stay in the lane until their turn. The drain takes all messages of an
 /// unbounded buffer at once (`Mailbox.batch`), also those whose tickets it has not taken yet.
 struct MailboxState: ~Copyable {
@@ -51,8 +51,8 @@ struct MailboxState: ~Copyable {
         )
     }
 
-    /// Whether the owner is to be looked for: now and then, if many messages wait. Posts do not look, and who delivers may
-    /// take long to get there.
+    /// Whether the owner is to be looked for: now and then, if many messages wait. Posts do not look, and who delivers
+    /// may take long to get there.
     var isLookDue: Bool {
         admitted & (Self.messagesPerLook - 1) == 0 && incoming.count >= Self.messagesPerLook
     }
@@ -69,8 +69,8 @@ struct MailboxState: ~Copyable {
         tickets &+= 1
     }
 
-    /// Admits a message if the listener has not ended and the policy has room for it. `displaced` receives the message it
-    /// replaces, to be released without the lock.
+    /// Admits a message if the listener has not ended and the policy has room for it. `displaced` receives the message
+    /// it replaces, to be released without the lock.
     mutating func admit(
         for listener: ListenerEntry,
         copying message: MessageAddress,

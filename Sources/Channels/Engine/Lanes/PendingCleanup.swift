@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Listeners without a ticket to clean up after, once the lane's lock is released.
 struct PendingCleanup {
-    /// The address of the one that was recorded last, or 0. Linked by `previous`, which nobody uses of an entry that has left
-    /// its list: so nothing is allocated under the lock, and each costs the same.
+    /// The address of the one that was recorded last, or 0. Linked by `previous`, which nobody uses of an entry that
+    /// has left its list: so nothing is allocated under the lock, and each costs the same.
     private var last: UInt = 0
 
     /// Records that calls of a listener have ended. Called under the lane's lock.

@@ -1,16 +1,19 @@
 internal import Synchronization
 
-/// The messages that tasks read: those of a sequence wait here for one; an async listener has a task started. This is what
-/// comes in. `Engine/Sequences` has what a reader of a sequence does, ``AsyncCalls`` what one does that calls a listener.
+/// The messages that tasks read: those of a sequence wait here for one; an async listener has a task started. This is
+/// what comes in. `Engine/Sequences` has what a reader of a sequence does, ``AsyncCalls`` what one does that calls a
+/// listener.
 ///
-/// Guards: `lock` guards `state`, `waiting` and `calls`. From an unbounded buffer a reader takes all messages at once: `readLock`
-/// guards what readers have taken, and is taken before `lock`, if both are. So readers and posters seldom meet, and what
-/// they write for each message is on different cache lines. A task that calls a listener takes one at a time.
+/// Guards: `lock` guards `state`, `waiting` and `calls`. From an unbounded buffer a reader takes all messages at once:
+/// `readLock` guards what readers have taken, and is taken before `lock`, if both are. So readers and posters seldom
+/// meet, and what they write for each message is on different cache lines. A task that calls a listener takes one at a
+/// time.
 @usableFromInline
 final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     private static let lastNumber = Atomic<Int>(0)
 
-    /// Recognises the sequence for which this was made, so that no other one reads its messages. An async listener has 0.
+    /// Recognises the sequence for which this was made, so that no other one reads its messages. An async listener has
+    /// 0.
     let number: Int
     let layout: MessageLayout
     private let policy: BufferingPolicy
@@ -144,8 +147,8 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         discarded.discardAll()
     }
 
-    /// Frees the closure of a listener that is called, unless a reader is left, which does so when it ends. That of a sequence
-    /// is left to the entry's deinit: a reader may still make an element with it.
+    /// Frees the closure of a listener that is called, unless a reader is left, which does so when it ends. That of a
+    /// sequence is left to the entry's deinit: a reader may still make an element with it.
     override func didLeaveList(_ listener: ListenerEntry) {
         guard let calls else { return }
         let isUnused = lock.withLock { state.leave() && calls.hasNoReader }
@@ -261,16 +264,14 @@ extension SequenceMailbox {
 
 // What a task does that calls the listener.
 extension SequenceMailbox {
-    /// Moves the first message to uninitialised memory, for a call. Returns false if there is none: the reader ends. The
-    /// caller releases `envelope` without the lock.
+    /// Moves the first message to uninitialised memory, for a call. Returns false if there is none: the reader ends.
+    /// The caller releases `envelope` without the lock.
     func takeForCall(
         _ calls: AsyncCalls,
         into place: MessageAddress,
         _ envelope: inout Envelope?,
         of listener: ListenerEntry
-    )
-        -> Bool
-    {
+    ) -> Bool {
         let (isTaken, isUnused) = lock.withLock {
             guard state.takeFirst(into: place, &envelope) else { return (false, endReader(calls)) }
             if state.incoming.isEmpty { noteEmpty() }
@@ -286,17 +287,16 @@ extension SequenceMailbox {
 
     /// Says what has become of a call that has ended: whether it was replaced, and whether the reader goes on.
     func endCall(_ calls: AsyncCalls, of listener: ListenerEntry) -> (isReplaced: Bool, goesOn: Bool) {
-        var resumed: [CheckedContinuation<Void, Never>] = []
-        let (isReplaced, goesOn, isUnused) = lock.withLock {
+        let (ended, isReplaced, goesOn, isUnused) = lock.withLock {
             _ = state.settle(1)
             let isReplaced = calls.isReplaced
-            resumed = calls.end(isLast: !state.isCalling)
+            let ended = calls.end(isLast: !state.isCalling)
             let goesOn = !state.incoming.isEmpty
-            return (isReplaced, goesOn, !goesOn && endReader(calls))
+            return (ended, isReplaced, goesOn, !goesOn && endReader(calls))
         }
         // First: who waits for the call may expect what the closure holds to be released.
         if isUnused { listener.freeBody() }
-        resumed.resume()
+        ended.waiting.resume()
         return (isReplaced, goesOn)
     }
 

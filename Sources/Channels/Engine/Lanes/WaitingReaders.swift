@@ -1,5 +1,5 @@
-/// The readers of a sequence that wait, in the order in which they began. Guarded by the lock of its owner, without which
-/// those taken out are resumed.
+/// The readers of a sequence that wait, in the order in which they began. Guarded by the lock of its owner, without
+/// which those taken out are resumed.
 struct WaitingReaders: ~Copyable {
     typealias Continuation = CheckedContinuation<Void, Never>
 

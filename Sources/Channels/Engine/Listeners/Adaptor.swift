@@ -3,8 +3,8 @@ internal import Synchronization
 /// The adaptors of one listener, composed: whether it receives a message, and as what.
 ///
 /// They run on the poster's thread, before the listener is called or the message waits for it. So a message that is
-/// skipped takes no place in a mailbox, and one that passes waits as the listener receives it. What becomes of a message
-/// is returned, not noted anywhere: nothing is left for the next listener.
+/// skipped takes no place in a mailbox, and one that passes waits as the listener receives it. What becomes of a
+/// message is returned, not noted anywhere: nothing is left for the next listener.
 @usableFromInline
 final class Adaptor: Sendable {
     /// What became of a message.

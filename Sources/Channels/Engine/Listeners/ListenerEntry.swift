@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// One registration in a list. With an owner, it is also the token, which may outlive its place in the list.
 ///
-/// `word`, `next` and `routeAddress` are atomic. The list's lock guards `level`, `previous` and the links;
-/// once the entry has left the list, `previous` links entries whose closures are to be freed. `body` is replaced once, after the
-/// last post that could read it has ended (`ListenerList+Reclaim`). The rest is constant. An entry must not
-/// exceed 88 bytes, see `Decisions/ListenerList.md`.
+/// `word`, `next` and `routeAddress` are atomic. The list's lock guards `level`, `previous` and the links; once the
+/// entry has left the list, `previous` links entries whose closures are to be freed. `body` is replaced once, after the
+/// last post that could read it has ended (`ListenerList+Reclaim`). The rest is constant. An entry must not exceed 88
+/// bytes, see `Decisions/ListenerList.md`.
 @usableFromInline
 package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see above
     // Bits of `word` above the registration number. A post compares the word with the number at which it

@@ -20,8 +20,8 @@ extension ListenerList {
         for object in takeRetired() { free(object) }
     }
 
-    /// Takes over the list's reference to an entry just unlinked, under the lock, if it is to wait. Otherwise the caller
-    /// unlocks, and calls ``freeUnlessUsed(_:)``.
+    /// Takes over the list's reference to an entry just unlinked, under the lock, if it is to wait. Otherwise the
+    /// caller unlocks, and calls ``freeUnlessUsed(_:)``.
     func waits(_ entry: ListenerEntry) -> Bool {
         let object = Unretained(entry).untyped
         guard isLocal else { return waitsBehindOthers(object) }

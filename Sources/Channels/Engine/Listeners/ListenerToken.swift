@@ -95,8 +95,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// Stores the token in a variable, and ends the listener whose token it held.
     ///
-    /// For a listener that takes the place of an earlier one. To assign the token is not enough where the listener has an
-    /// owner, which keeps it:
+    /// For a listener that takes the place of an earlier one. To assign the token is not enough where the listener has
+    /// an owner, which keeps it:
     ///
     /// ```swift
     /// typed.listen(self) { me, text in await me.search(text) }.store(replacing: &searching)

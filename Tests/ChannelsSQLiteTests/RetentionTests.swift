@@ -1,0 +1,81 @@
+#if SQLite
+import Channels
+import ChannelsBridge
+@testable import ChannelsSQLite
+import ChannelsTesting
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+/// What is removed beyond the limits, and what is kept for whom.
+@Suite(.hangLimit)
+struct RetentionTests {
+    private let file = TemporaryFile()
+
+    @Test func retentionKeepsWhatADurableNameHasNotSettled() async throws {
+        let database = try DatabasePool(path: file.path)
+        let transport = try await file.connected()
+        let held = Recorder<InboundMessage>()
+        try await transport.subscribe(to: "shop.>", durableName: "kitchen") { held.record($0) }
+        for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
+        await held.wait(count: 10)
+        try await transport.close(timeout: .patience)
+        let retention = SQLiteConfiguration.Retention(messageLimit: 2)
+        let kept = try await pruned(retention, database)
+        #expect(kept == 10)
+    }
+
+    @Test func retentionLimitsNumberAgeAndBytes() async throws {
+        let database = try DatabasePool(path: file.path)
+        let transport = try await file.connected()
+        let body = String(repeating: "x", count: 10_000)
+        for _ in 0..<10 { try await transport.publish(message(body), durable: true) }
+        try await transport.close(timeout: .patience)
+        #expect(try await pruned(.init(messageLimit: 10, byteLimit: 1 << 20), database) == 10)
+        #expect(try await pruned(.init(messageLimit: 8), database) == 8)
+        #expect(try await pruned(.init(byteLimit: 50_000), database) == 5)
+        let old = "UPDATE channels_messages SET time = time - 100 WHERE number <= 7"
+        try await database.write { try $0.execute(sql: old) }
+        #expect(try await pruned(.init(ageLimit: .seconds(50)), database) == 3)
+    }
+
+    /// Nothing that it is to hear is stored, so it needs nothing of it.
+    @Test func retentionDoesNotKeepWhatNoNameMatches() async throws {
+        let database = try DatabasePool(path: file.path)
+        let transport = try await file.connected()
+        try await transport.subscribe(to: "bank.>", durableName: "books") { _ in }
+        for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
+        try await transport.close(timeout: .patience)
+        #expect(try await pruned(.init(messageLimit: 2), database) == 2)
+    }
+
+    /// Each of them passes what the other one needs nothing of, without writing that.
+    @Test func retentionDoesNotWaitForNamesThatPassMessagesInTwoProcesses() async throws {
+        let transports = [try await file.connected(), try await file.connected()]
+        for (transport, pattern) in zip(transports, ["bank.paid", "bank.owed"] as [ChannelPattern]) {
+            try await transport.subscribe(to: pattern, durableName: "books") { $0.settle?(.acknowledged) }
+        }
+        for number in 0..<10 { try await transports[0].publish(message("\(number)"), durable: true) }
+        let database = try file.foreignDatabase()
+        let ids = try await database.read { try Int64.fetchAll($0, sql: "SELECT id FROM channels_consumers") }
+        // As the two connections do, by turns.
+        for id in ids { try remove(.init(messageLimit: 2), passed: [id: 10]) }
+        #expect(try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages") } == 2)
+        for transport in transports { try await transport.close(timeout: .patience) }
+    }
+
+    /// What is left once messages beyond the limits were removed.
+    private func pruned(_ retention: SQLiteConfiguration.Retention, _ database: DatabasePool) async throws -> Int {
+        try remove(retention, passed: [:])
+        return try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages")! }
+    }
+
+    private func remove(_ retention: SQLiteConfiguration.Retention, passed: [Int64: Int64]) throws {
+        let session = try FileSession(SQLiteConfiguration(path: file.path), FileEnvironment())
+        defer { session.end() }
+        let removal = SQLiteRemoval(limits: retention, passed: passed, time: Timestamp.now.secondsSince1970)
+        while try !session.write(isSynchronized: false, { try removal.remove($0) }) {}
+    }
+}
+#endif
