@@ -92,7 +92,7 @@ struct Work: AsyncParsableCommand {
     func run() async throws {
         let logger = Logger(label: "worker")
         let board = Switchboard(onFault: { _ in })
-        let log = board.add(FaultLog(logger))
+        let log = board.addInstrument(FaultLog(logger))
         let database = try Jobs(place.file).database
         let bridge = Bridge(
             "workers",

@@ -39,7 +39,7 @@ struct OrderServer: AsyncParsableCommand {
     func run() async throws {
         let logger = Logger(label: "order-server") { StreamLogHandler.standardError(label: $0) }
         let board = Switchboard(onFault: { _ in })
-        let log = board.add(FaultLog(logger))
+        let log = board.addInstrument(FaultLog(logger))
         let bridge = Bridge(
             "order-server",
             switchboard: board,

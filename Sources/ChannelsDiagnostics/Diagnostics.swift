@@ -1,67 +1,69 @@
-internal import Channels
+public import Channels
 
-/// What a switchboard counts and records in addition to mailboxes, drops and faults, which are always
-/// counted.
-///
-/// ```swift
-/// board.diagnostics = .counts
-/// board.diagnostics = .trace(keeping: 32, redacting: [Sale.self])
-/// board.diagnostics = .off
-/// ```
-///
-/// Counts begin at zero each time they are switched on.
-public struct Diagnostics: Equatable, Sendable {
-    /// Whether anything is counted.
-    let isOn: Bool
-    /// Whether posts and deliveries are traced.
-    let isTracing: Bool
-    /// How many messages of each channel are kept.
-    let kept: Int
-    /// The types whose values those messages do not show.
-    let redacted: [ObjectIdentifier]
-
-    private init(
-        isOn: Bool,
-        isTracing: Bool = false,
-        keeping kept: Int = 0,
-        redacting redacted: [ObjectIdentifier] = []
-    ) {
-        self.isOn = isOn
-        self.isTracing = isTracing
-        self.kept = kept
-        self.redacted = redacted
-    }
-
-    /// Counts nothing, and costs nothing.
-    public static let off = Diagnostics(isOn: false)
-    /// Counts posts, posts without a receiver, calls of listeners without a mailbox, calls that threw, the
-    /// longest queues, and deallocated owners.
-    public static let counts = Diagnostics(isOn: true)
-    /// Counts everything in `counts`, calls instruments, and records who posts and how long messages and
-    /// calls take.
-    public static let trace = trace(keeping: 0)
-
-    /// Traces like `trace`, and keeps the last messages of each channel as text.
+extension Switchboard {
+    /// What a switchboard counts and records in addition to mailboxes, drops and faults, which are always
+    /// counted.
     ///
-    /// `String(describing:)` makes the text on the poster's thread before delivery, 1,024 characters at most.
+    /// ```swift
+    /// board.diagnostics = .counts
+    /// board.diagnostics = .trace(keeping: 32, redacting: [Sale.self])
+    /// board.diagnostics = .off
+    /// ```
     ///
-    /// - Parameters:
-    ///   - messages: How many to keep of each channel, 4,096 at most.
-    ///   - types: Types whose values are replaced by their type name, even inside a message.
-    public static func trace(keeping messages: Int, redacting types: [any Any.Type] = []) -> Diagnostics {
-        require(
-            messages >= 0,
-            "Diagnostics.trace(keeping: \(messages)): the number must not be negative; write 0 or more"
-        )
-        let redacted = types.map { ObjectIdentifier($0) }
-        return Diagnostics(isOn: true, isTracing: true, keeping: min(messages, 4_096), redacting: redacted)
+    /// Counts begin at zero each time they are switched on.
+    public struct Diagnostics: Equatable, Sendable {
+        /// Whether anything is counted.
+        let isOn: Bool
+        /// Whether posts and deliveries are traced.
+        let isTracing: Bool
+        /// How many messages of each channel are kept.
+        let kept: Int
+        /// The types whose values those messages do not show.
+        let redacted: [ObjectIdentifier]
+
+        private init(
+            isOn: Bool,
+            isTracing: Bool = false,
+            keeping kept: Int = 0,
+            redacting redacted: [ObjectIdentifier] = []
+        ) {
+            self.isOn = isOn
+            self.isTracing = isTracing
+            self.kept = kept
+            self.redacted = redacted
+        }
+
+        /// Counts nothing, and costs nothing.
+        public static let off = Diagnostics(isOn: false)
+        /// Counts posts, posts without a receiver, calls of listeners without a mailbox, calls that threw, the
+        /// longest queues, and deallocated owners.
+        public static let counts = Diagnostics(isOn: true)
+        /// Counts everything in `counts`, calls instruments, and records who posts and how long messages and
+        /// calls take.
+        public static let trace = trace(keeping: 0)
+
+        /// Traces like `trace`, and keeps the last messages of each channel as text.
+        ///
+        /// `String(describing:)` makes the text on the poster's thread before delivery, 1,024 characters at most.
+        ///
+        /// - Parameters:
+        ///   - messages: How many to keep of each channel, 4,096 at most.
+        ///   - types: Types whose values are replaced by their type name, even inside a message.
+        public static func trace(keeping messages: Int, redacting types: [any Any.Type] = []) -> Diagnostics {
+            require(
+                messages >= 0,
+                "Diagnostics.trace(keeping: \(messages)): the number must not be negative; write 0 or more"
+            )
+            let redacted = types.map { ObjectIdentifier($0) }
+            return Diagnostics(isOn: true, isTracing: true, keeping: min(messages, 4_096), redacting: redacted)
+        }
     }
 }
 
-extension Diagnostics {
+extension Switchboard.Diagnostics {
     /// Combines two: keeps as many messages as the larger one, and hides the types that either hides.
-    func combined(with other: Diagnostics) -> Diagnostics {
-        Diagnostics(
+    func combined(with other: Switchboard.Diagnostics) -> Switchboard.Diagnostics {
+        Switchboard.Diagnostics(
             isOn: isOn || other.isOn,
             isTracing: isTracing || other.isTracing,
             keeping: max(kept, other.kept),

@@ -6,14 +6,14 @@ internal import Synchronization
 final class Observation: SwitchboardInstrument {
     private struct Guarded {
         /// For the program, and for each tool.
-        var own = Diagnostics.off
-        var tools: [(tool: ObjectIdentifier, diagnostics: Diagnostics)] = []
+        var own = Switchboard.Diagnostics.off
+        var tools: [(tool: ObjectIdentifier, diagnostics: Switchboard.Diagnostics)] = []
         var unreceived: [ExactText: (type: any Any.Type, posts: Int)] = [:]
         var watched: [Watched] = []
         /// At this number, channels that were deallocated are removed.
         var mostWatched = 64
 
-        var diagnostics: Diagnostics { tools.reduce(own) { $0.combined(with: $1.diagnostics) } }
+        var diagnostics: Switchboard.Diagnostics { tools.reduce(own) { $0.combined(with: $1.diagnostics) } }
 
         var living: [Watched] { watched.filter { !$0.list.hasClosed } }
     }
@@ -37,10 +37,10 @@ final class Observation: SwitchboardInstrument {
 
     init(_ instruments: Instruments) { self.instruments = instruments }
 
-    var own: Diagnostics { guarded.withLock { $0.own } }
+    var own: Switchboard.Diagnostics { guarded.withLock { $0.own } }
 
     /// Stores what a tool, or the program, asks for. The caller then applies it to every list.
-    func record(_ diagnostics: Diagnostics, for tool: ObjectIdentifier?) {
+    func record(_ diagnostics: Switchboard.Diagnostics, for tool: ObjectIdentifier?) {
         guarded.withLock { guarded in
             let wasOn = guarded.diagnostics.isOn
             if let tool {

@@ -9,7 +9,7 @@ extension Switchboard {
     public convenience init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,
-        diagnostics: Diagnostics
+        diagnostics: Switchboard.Diagnostics
     ) {
         self.init(reentrancy: reentrancy, onFault: onFault)
         self.diagnostics = diagnostics
@@ -21,7 +21,7 @@ extension Switchboard {
     /// not at all. An open page of the inspector may record more.
     ///
     /// - Complexity: Setting it is O(*n*) in the number of channels and listeners. No lock is held meanwhile.
-    public var diagnostics: Diagnostics {
+    public var diagnostics: Switchboard.Diagnostics {
         get { (instrument as? Observation)?.own ?? .off }
         set {
             observation.record(newValue, for: nil)
@@ -32,7 +32,7 @@ extension Switchboard {
     /// Records what a tool asks for, beside the program and other tools, until it asks for something else.
     /// - Parameter tool: Tells tools apart. Not kept alive: it asks for `.off` before it is deallocated.
     /// - Complexity: O(*n*) in the number of channels and listeners. No lock is held meanwhile.
-    package func record(_ diagnostics: Diagnostics, for tool: AnyObject) {
+    package func record(_ diagnostics: Switchboard.Diagnostics, for tool: AnyObject) {
         observation.record(diagnostics, for: ObjectIdentifier(tool))
         applyDiagnostics()
     }

@@ -47,7 +47,7 @@ public struct Inspector: Service {
     ///     Interfaces other than loopback require one, which is random by default.
     ///   - postable: The types of messages that may be posted from the page, as JSON. None by default.
     ///   - redacted: Types whose values are hidden in messages, as by
-    ///     `Diagnostics.trace(keeping:redacting:)`.
+    ///     `Switchboard.Diagnostics.trace(keeping:redacting:)`.
     ///   - announce: Called with the address of the page, including the token, once it can be opened. Prints
     ///     the address by default.
     public init(

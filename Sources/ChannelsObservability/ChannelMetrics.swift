@@ -10,7 +10,7 @@ public import ServiceLifecycle
 /// ```swift
 /// board.diagnostics = .counts
 /// let metrics = ChannelMetrics(board, every: .seconds(10))
-/// let token = board.add(metrics)  // for faults, and times where channels are traced
+/// let token = board.addInstrument(metrics)  // for faults, and times where channels are traced
 /// try await ServiceGroup(services: [metrics], logger: logger).run()
 /// ```
 ///
@@ -23,8 +23,8 @@ public import ServiceLifecycle
 /// | `channels_delivered`, `channels_dropped`, `channels_missed`, `channels_failed` | `channel` | messages, summed over its listeners |
 /// | `channels_waiting`, `channels_listeners` | `channel` | gauges |
 /// | `channels_lane_waiting` | `lane` | gauge |
-/// | `channels_faults` | `code` | faults, counted when they happen; needs `board.add(metrics)` |
-/// | `channels_waited`, `channels_spent` | `channel` | timers: until the call, and in the listener; needs `board.add(metrics)` and `.trace` |
+/// | `channels_faults` | `code` | faults, counted when they happen; needs `board.addInstrument(metrics)` |
+/// | `channels_waited`, `channels_spent` | `channel` | timers: until the call, and in the listener; needs `board.addInstrument(metrics)` and `.trace` |
 ///
 /// With `stores:`, ``run()`` also reports what transports have stored, read once per interval:
 ///

@@ -7,7 +7,7 @@ public import Tracing
 ///
 /// ```swift
 /// board.diagnostics = .trace
-/// let spans = board.add(ChannelSpans())
+/// let spans = board.addInstrument(ChannelSpans())
 /// ```
 ///
 /// A post has a span (`post shop.sold`), a child of the span in which it is made. Each listener call has one
@@ -78,7 +78,7 @@ public struct ChannelSpans: ChannelInstrument {
         )
         span.attributes["channels.channel"] = post.channelName
         span.attributes["channels.kind"] = post.channelKind.description
-        if let sender = post.senderType { span.attributes["channels.sender"] = "\(sender)" }
+        if let sender = post.senderType { span.attributes["channels.sender"] = sender }
         if case .remote(let process) = post.origin { span.attributes["channels.origin"] = process }
         return span
     }
@@ -92,7 +92,7 @@ public struct ChannelSpans: ChannelInstrument {
         span.attributes["channels.channel"] = delivery.post.channelName
         span.attributes["channels.delivery"] = delivery.delivery.description
         span.attributes["channels.site"] = "\(delivery.registrationSite)"
-        if let owner = delivery.ownerType { span.attributes["channels.owner"] = "\(owner)" }
+        if let owner = delivery.ownerType { span.attributes["channels.owner"] = owner }
         span.attributes["channels.waited_ns"] = delivery.waitTime.limitInNanoseconds
         return span
     }

@@ -5,7 +5,7 @@ public import Logging
 /// Writes faults to a log, at a limited rate.
 ///
 /// ```swift
-/// let log = board.add(FaultLog(logger))
+/// let log = board.addInstrument(FaultLog(logger))
 /// ```
 ///
 /// Each interval has at most one line for each fault code, channel and source location, and a limit for all

@@ -43,7 +43,7 @@ public struct TestFailure: Error, Sendable {
         _ line: UInt
     ) {
         code = .missingMessages
-        site = CallSite(fileID: "\(fileID)", line: Int(line))
+        site = CallSite(fileID: "\(fileID)", line: line)
         details = arrived
         underlyingError = nil
         var summary = "\(counted(count, "message was", "messages were")) expected within \(timeout), "
@@ -60,7 +60,7 @@ public struct TestFailure: Error, Sendable {
         _ line: UInt
     ) {
         code = faults.isEmpty ? .listenersLeft : .faults
-        site = CallSite(fileID: "\(fileID)", line: Int(line))
+        site = CallSite(fileID: "\(fileID)", line: line)
         details = faults.map(\.description) + listeners
         self.underlyingError = underlyingError
         var parts: [String] = []

@@ -8,7 +8,7 @@ extension Bridge {
     @MainActor
     func start() async throws -> Task<Void, any Error> {
         let running = Task { try await run() }
-        let status = await status.next { $0.isReady || $0.reason != nil || $0.phase == .ended }
+        let status = await status.first { $0.isReady || $0.reason != nil || $0.phase == .ended }
         if let reason = status?.reason {
             running.cancel()
             throw reason

@@ -41,7 +41,7 @@ func notificationCentre(_ stage: Stage) -> @MainActor () -> Void {
     stage.keep(doorkeeper, cleaner)
     return {
         board.notify((any HouseEvents).self) { $0.doorsClosed() }
-        board.removeAll(doorkeeper)
+        board.removeListeners(of: doorkeeper)
         let reached = board.notify((any HouseEvents).self) { $0.doorsOpened() }
         say("centre", "\(reached.of("observer", "observers")) left without the doorkeeper")
     }

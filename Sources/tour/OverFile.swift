@@ -55,7 +55,7 @@ enum OverFile {
         for await rung in closing {
             // The last sales may arrive after this message, which has a route of its own. An earlier kitchen may have
             // received some.
-            _ = try? await heard.next(timeout: .seconds(5)) { $0.sales >= rung.sales }
+            _ = try? await heard.first(timeout: .seconds(5)) { $0.sales >= rung.sales }
             let heard = heard.value
             say("kitchen", "the till has closed: \(heard.sales) orders for \(heard.guests) guests")
             display.report()

@@ -307,7 +307,7 @@ struct AccountTests {
         #expect((7...8).contains(bridge.statistics.waitingToSend))
         for _ in 0..<2 {
             let running = Task { try await bridge.run() }
-            _ = await bridge.status.next { $0.isReady }
+            _ = await bridge.status.first { $0.isReady }
             running.cancel()
             try await running.value
             // Those of an earlier run, too.

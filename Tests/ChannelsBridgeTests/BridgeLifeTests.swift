@@ -121,7 +121,7 @@ struct BridgeLifeTests {
         for number in 0..<20 { till.board[.ordered].post(Order(dish: "\(number)")) }
         _ = await begun.first(1)
         let ending = Task { try await kitchen.stop() }
-        _ = await kitchen.bridge.status.next { $0.phase == .ending }
+        _ = await kitchen.bridge.status.first { $0.phase == .ending }
         gate.open()
         try await ending.value
         #expect(heard.count == kitchen.bridge.statistics.received && kitchen.bridge.statistics.unfinished == 0)
@@ -217,7 +217,7 @@ struct BridgeLifeTests {
         async let report = board[.ordered].postAndWait(Order(dish: "soup"))
         await #expect { try await bridge.run() } throws: { ($0 as? BridgeError)?.code == .authenticationFailed }
         let finished = await report
-        #expect(!finished.isComplete || finished.reached == 0)
+        #expect(!finished.isComplete || finished.reachedCount == 0)
         #expect(bridge.status.value.phase == .ended)
         #expect(bridge.statistics.sent == 0)
     }
@@ -352,7 +352,7 @@ struct BridgeLifeTests {
         let display = Display()
         board[.sold].listen(display) { me, sale in me.show(sale) }
         let running = Task { try await bridge.run() }
-        _ = await bridge.status.next { $0.isReady }
+        _ = await bridge.status.first { $0.isReady }
         till.board[.sold].post(Sale(total: 3))
         #expect(await display.shown.first(1) == [Sale(total: 3)])
         running.cancel()

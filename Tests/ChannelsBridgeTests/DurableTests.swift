@@ -23,7 +23,7 @@ struct DurableTests {
         #expect(reports.count == 0)
         gate.open()
         await posting.value
-        #expect(reports.all.first?.isComplete == true && reports.all.first?.reached == 1)
+        #expect(reports.all.first?.isComplete == true && reports.all.first?.reachedCount == 1)
         try await till.stop()
     }
 

@@ -24,7 +24,7 @@ struct EndingTests {
         _ = await kitchen.deadLetters.first(1)
         for total in 0..<3 { try fed.deliver(#"{"total":\#(total)}"#, id: "\(total)", durable: isDurable) }
         let stopping = Task { try await kitchen.stop() }
-        _ = await kitchen.bridge.status.next { $0.phase == .ending }
+        _ = await kitchen.bridge.status.first { $0.phase == .ending }
         if isDurable { await wait(for: kitchen.bridge.statistics.unfinished) { $0 >= 3 } }
         gate.open()
         try await stopping.value

@@ -153,7 +153,7 @@ struct EnvelopeTests {
     @Test func aMessageWithoutAnEnvelopeIsTakenAsItIs() async throws {
         let sender = try await connectedTransport(broker)
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
-        let origins = Recorder<Origin>()
+        let origins = Recorder<MessageOrigin>()
         let token = kitchen.board[.sold].posts.listen { post in origins.record(post.origin) }
         try await sender.publish(
             try TransportMessage(subject: "shop.sold", body: Array(#"{"total":3}"#.utf8)),

@@ -156,7 +156,7 @@ struct GroupTests {
         #expect(await sales.first(1) == [Sale(total: 1)])
         #expect(await orders.first(1) == [Order(dish: "soup")])
         #expect(try await stagingTill.board.requests(.price).ask("soup") == 7)
-        _ = await staging.board.state(.lastSale, initial: Sale(total: 0)).next { $0.total == 9 }
+        _ = await staging.board.state(.lastSale, initial: Sale(total: 0)).first { $0.total == 9 }
         #expect(other.count == 0 && live.board.state(.lastSale, initial: Sale(total: 0)).value.total == 0)
         #expect(Set(subjects.all).isSuperset(of: ["staging.shop.sold", "staging.kitchen.ordered"]))
         for process in [stagingTill, staging, live] { try await process.stop() }

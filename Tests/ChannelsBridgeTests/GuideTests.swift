@@ -28,7 +28,7 @@ struct GuideTests {
             )
             async let tillRuns: Void = till.run()
             async let kitchenRuns: Void = kitchen.run()
-            _ = await kitchen.status.next { $0.isReady }
+            _ = await kitchen.status.first { $0.isReady }
             tillBoard[.sold].post(Sale(total: 12))
             _ = try await (tillRuns, kitchenRuns)
         }

@@ -10,7 +10,7 @@ struct MessageTests {
     @Test func aPostReachesTheListenersOfAnotherProcessWithItsOrigin() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
-        let origins = Recorder<Origin>()
+        let origins = Recorder<MessageOrigin>()
         let (heard, token) = kitchen.recorder(.sold)
         let informed = kitchen.board[.sold].posts.listen { post in origins.record(post.origin) }
         till.board[.sold].post(Sale(total: 12))

@@ -19,7 +19,7 @@ struct OutageTests {
         }
         let kitchen = await MiniProcess("kitchen", later, [.incoming(.ordered, durable: true)], waits: false)
         let (heard, token) = kitchen.recorder(.ordered)
-        let status = await kitchen.bridge.status.next { $0.reason != nil }
+        let status = await kitchen.bridge.status.first { $0.reason != nil }
         #expect(status?.phase == .connecting && status?.reason?.code == .notStored)
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         #expect(await till.board[.ordered].postAndWait(Order(dish: "soup")).isComplete)
@@ -37,7 +37,7 @@ struct OutageTests {
         var never = AlteredTransport(broker)
         never.subscribes = { _ in throw BridgeError(.notStored) }
         let kitchen = await MiniProcess("kitchen", never, [.incoming(.ordered, durable: true)], waits: false)
-        _ = await kitchen.bridge.status.next { $0.reason != nil }
+        _ = await kitchen.bridge.status.first { $0.reason != nil }
         try await kitchen.stop()
     }
 

@@ -31,7 +31,7 @@ struct PublishingTests {
         #expect(reports.count == 0)
         last.end(nil)
         await waiting.value
-        #expect(reports.all.first?.isComplete == true && reports.all.first?.reached == 1)
+        #expect(reports.all.first?.isComplete == true && reports.all.first?.reachedCount == 1)
         try await till.stop()
         #expect(till.bridge.statistics.sent == 6)
     }
@@ -87,7 +87,7 @@ struct PublishingTests {
         // However many: at once, and not when those before have ended.
         for _ in 0..<20 {
             let report = await till.board[.number].postAndWait(3)
-            #expect(report.reached == 1 && !report.isComplete)
+            #expect(report.reachedCount == 1 && !report.isComplete)
             #expect((report.failures.first?.error as? BridgeError)?.code == .bufferFull)
         }
         for number in 0..<3 { await transport.attempts.first(number + 1)[number].end(nil) }
@@ -115,7 +115,7 @@ struct PublishingTests {
         await till.faults.wait { $0.filter { $0.code == .bridgeFailed }.count == 5 }
         #expect(till.bridge.statistics.dropped == 5 && till.bridge.statistics.waitingToSend == 3)
         gate.open()
-        _ = await till.bridge.status.next { $0.isReady }
+        _ = await till.bridge.status.first { $0.isReady }
         try await till.stop()
         #expect(till.bridge.statistics.sent == 3)
     }
@@ -242,7 +242,7 @@ struct PublishingTests {
         let posting = (0..<100).map { number in Task { await till.board[.number].postAndWait(number) } }
         let attempts = await transport.attempts.first(100)
         let stopping = Task { try await till.stop() }
-        _ = await till.bridge.status.next { $0.phase == .ending }
+        _ = await till.bridge.status.first { $0.phase == .ending }
         for attempt in attempts { attempt.end(nil) }
         for task in posting { #expect(await task.value.isComplete) }
         try await stopping.value

@@ -308,7 +308,7 @@ struct SchemaEvolutionTests {
         #expect(await numbers.first(1) == [123])
         #expect(await sales.first(1) == [Sale(total: 4)])
         #expect(try await till.board.requests(requests).ask(21) == 42)
-        #expect(await kitchen.board.state(states, initial: 0).next { $0 == 12 } == 12)
+        #expect(await kitchen.board.state(states, initial: 0).first { $0 == 12 } == 12)
         let message = await packed.first(1).first
         #expect(message.map { String(decoding: $0.body, as: UTF8.self) } == "321")
         #expect(message?.headers["content-type"] == "text/x-backwards")

@@ -20,7 +20,7 @@ struct SpellingTests {
         }
         for (index, name) in names.enumerated() {
             let state = right.board.state(name, initial: Sale(total: 0))
-            #expect(await state.next { $0.total != 0 } == Sale(total: index + 1))
+            #expect(await state.first { $0.total != 0 } == Sale(total: index + 1))
         }
         try await left.stop()
         try await right.stop()

@@ -61,7 +61,7 @@ struct StateRefusalTests {
         state(of: till).set(Sale(total: 5))
         _ = await till.faults.first(1)
         state(of: office).set(Sale(total: 7))
-        let sale = await state(of: till).next { $0.total == 7 }
+        let sale = await state(of: till).first { $0.total == 7 }
         #expect(sale?.total == 7)
         try await till.stop()
         try await office.stop()

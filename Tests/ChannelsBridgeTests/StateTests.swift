@@ -44,14 +44,14 @@ struct StateTests {
         try await watcher.watch("shop.lastSale") { stored.record($0.revision) }
         _ = await stored.first(1)
         let right = await MiniProcess("right", InMemoryTransport(broker), [route])
-        _ = await state(of: right).next { $0.total == 100 }
+        _ = await state(of: right).first { $0.total == 100 }
         let origins = Recorder<String>()
         let token = state(of: right).posts.listen { post in
             origins.record("\(post.message.total) \(post.origin == .local)")
         }
         for total in 1...20 {
             state(of: left).set(Sale(total: total))
-            _ = await state(of: right).next { $0.total == total }
+            _ = await state(of: right).first { $0.total == total }
         }
         try await left.stop()
         try await right.stop()
@@ -71,7 +71,7 @@ struct StateTests {
             InMemoryTransport(broker),
             [.incoming(state: .lastSale, initial: Sale(total: 0))]
         )
-        _ = await state(of: kitchen).next { $0.total == 41 }
+        _ = await state(of: kitchen).first { $0.total == 41 }
         try await till.stop()
         try await kitchen.stop()
     }
@@ -83,7 +83,7 @@ struct StateTests {
         var transport = AlteredTransport(broker)
         transport.stores = { _ in _ = try await other.storeIfNone(stored) }
         let till = await MiniProcess("till", transport, [route])
-        _ = await state(of: till).next { $0.total == 5 }
+        _ = await state(of: till).first { $0.total == 5 }
         try await till.stop()
         #expect(state(of: till).value == Sale(total: 5))
         #expect(till.bridge.statistics.sent == 0 && till.bridge.statistics.received == 1)
@@ -98,7 +98,7 @@ struct StateTests {
         let board = Switchboard()
         board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 41))
         let till = await MiniProcess("till", InMemoryTransport(broker), [route], board: board)
-        _ = await state(of: till).next { $0.total == 9 }
+        _ = await state(of: till).first { $0.total == 9 }
         try await till.stop()
         #expect(till.bridge.statistics.sent == 0)
     }
@@ -137,10 +137,10 @@ struct StateTests {
             InMemoryTransport(broker),
             [.incoming(state: .lastSale, initial: Sale(total: 0))]
         )
-        _ = await state(of: sink).next { $0.total == 7 }
+        _ = await state(of: sink).first { $0.total == 7 }
         state(of: sink).set(Sale(total: 100))
         state(of: source).set(Sale(total: 8))
-        _ = await state(of: sink).next { $0.total == 8 }
+        _ = await state(of: sink).first { $0.total == 8 }
         #expect(state(of: source).value == Sale(total: 8))
         try await source.stop()
         try await sink.stop()
@@ -197,7 +197,7 @@ struct StateTests {
         state(of: till).set(Sale(total: 6))
         transport.restoreConnection()
         clock.advance(by: .seconds(1))
-        _ = await state(of: kitchen).next { $0.total == 6 }
+        _ = await state(of: kitchen).first { $0.total == 6 }
         try await till.stop()
         try await kitchen.stop()
         // Only the newest was sent.
@@ -245,7 +245,7 @@ struct StateTests {
             if sale.total == 1 { rightState.set(Sale(total: 2)) }
         }
         state(of: left).set(Sale(total: 1))
-        _ = await state(of: left).next { $0.total == 2 }
+        _ = await state(of: left).first { $0.total == 2 }
         try await left.stop()
         try await right.stop()
         withExtendedLifetime(token) {}
@@ -260,11 +260,11 @@ struct StateTests {
         let state = board.state(.lastSale, initial: Sale(total: 0))
         for total in [1, 10] {
             let running = Task { try await bridge.run() }
-            _ = await bridge.status.next { $0.isReady }
+            _ = await bridge.status.first { $0.isReady }
             // What was set while it was not running.
-            if total > 1 { _ = await state.next { $0.total == 1 } }
+            if total > 1 { _ = await state.first { $0.total == 1 } }
             state.set(Sale(total: total))
-            _ = await self.state(of: kitchen).next { $0.total == total }
+            _ = await self.state(of: kitchen).first { $0.total == total }
             running.cancel()
             try await running.value
             if total == 1 { state.set(Sale(total: 5)) }
@@ -284,7 +284,7 @@ struct StateTests {
         let state = board.state(.lastSale, initial: Sale(total: 0))
         for total in 1...3 {
             let running = Task { try await bridge.run() }
-            _ = await bridge.status.next { $0.isReady }
+            _ = await bridge.status.first { $0.isReady }
             await wait(for: bridge.statistics.received) { $0 >= total - 1 }
             state.set(Sale(total: total))
             await stored.wait { $0.last == #"{"total":\#(total)}"# }
@@ -317,7 +317,7 @@ struct StateTests {
         var transport = AlteredTransport(broker)
         transport.stores = { tries.record($0.subject) }
         let till = await MiniProcess("till", transport, [route])
-        _ = await state(of: till).next { $0.total == 9 }
+        _ = await state(of: till).first { $0.total == 9 }
         try await till.stop()
         #expect(tries.count == 0 && till.bridge.statistics.received == 1)
     }

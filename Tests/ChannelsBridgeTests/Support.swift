@@ -72,7 +72,7 @@ final class MiniProcess: Sendable {
         self.deadLetters = deadLetters
         beforeRunning(board, bridge)
         task = Task { try await bridge.run() }
-        if waits { _ = await bridge.status.next { $0.isReady } }
+        if waits { _ = await bridge.status.first { $0.isReady } }
     }
 
     /// Ends the bridge.

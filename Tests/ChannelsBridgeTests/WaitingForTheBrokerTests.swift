@@ -35,7 +35,7 @@ struct WaitingForTheBrokerTests {
             },
             waits: false
         )
-        let waiting = await till.bridge.status.next { $0.reason != nil }
+        let waiting = await till.bridge.status.first { $0.reason != nil }
         #expect(waiting?.phase == .connecting && waiting?.reason?.code == .notConnected)
         #expect(!till.bridge.status.value.isReady)
         for total in 0..<100 { till.board[.sold].post(Sale(total: total)) }
@@ -80,7 +80,7 @@ struct WaitingForTheBrokerTests {
             waits: false
         )
         till.board[.ordered].post(Order(dish: "soup"))
-        _ = await till.bridge.status.next { $0.reason != nil }
+        _ = await till.bridge.status.first { $0.reason != nil }
         try await till.stop()
         #expect(till.bridge.status.value.phase == .ended && till.bridge.status.value.reason == nil)
         await #expect { try await till.bridge.waitUntilReady() } throws: { ($0 as? BridgeError)?.code == .closed }
@@ -125,7 +125,7 @@ struct WaitingForTheBrokerTests {
         )
         for run in 0..<3 {
             let running = Task { try await bridge.run() }
-            _ = await bridge.status.next { $0.isReady }
+            _ = await bridge.status.first { $0.isReady }
             #expect(board[.sold].post(Sale(total: run)) == 1)
             running.cancel()
             try await running.value
@@ -158,7 +158,7 @@ struct WaitingForTheBrokerTests {
         #expect(lost.dropped + lost.failed == 2 && lost.waitingToSend == 0)
         gate.open()
         let running = Task { try await bridge.run() }
-        _ = await bridge.status.next { $0.isReady }
+        _ = await bridge.status.first { $0.isReady }
         #expect(await board[.ordered].postAndWait(Order(dish: "soup")).isComplete)
         running.cancel()
         try await running.value

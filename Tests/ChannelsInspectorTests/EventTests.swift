@@ -30,7 +30,7 @@ struct EventTests {
             board[later].listen(owner) { _, _ in }
             let second = try await events.first { names($0).contains("shop.later") }
             #expect(names(second) == ["shop.counted", "shop.later"])
-            board.removeAll(owner)
+            board.removeListeners(of: owner)
             let last = try await events.first { names($0).isEmpty }
             let numbers = [first, second, last].compactMap { $0["number"] as? Int }
             #expect(numbers.count == 3 && numbers == numbers.sorted() && Set(numbers).count == 3)

@@ -204,12 +204,12 @@ struct BridgeOverNATSTests {
         let (first, second) = (try await Node("first", server, routes), try await Node("second", server, routes))
         let totals = [first, second].map { $0.board.state(.natsTotal, initial: 0) }
         for value in 1...100 { totals[0].set(value) }
-        _ = await totals[1].next { $0 == 100 }
+        _ = await totals[1].first { $0 == 100 }
         // When both have this one, neither still waits for an acknowledgement: without it, a value would be
         // stored after the loss as if it were new.
         let peer = try await Peer.connect(to: server)
         _ = try await peer.transport.store(try message("101", to: "shop.total"))
-        for total in totals { _ = await total.next { $0 == 101 } }
+        for total in totals { _ = await total.first { $0 == 101 } }
         try await peer.close()
         let lost = Recorder<Int>()
         let tokens = [first, second].enumerated().map { index, node in
@@ -232,10 +232,10 @@ struct BridgeOverNATSTests {
         await stored.wait { $0.last == "\(expected)" }
         let third = try await Node("third", server, routes)
         let last = third.board.state(.natsTotal, initial: 0)
-        for total in totals + [last] { _ = await total.next { $0 == expected } }
+        for total in totals + [last] { _ = await total.first { $0 == expected } }
         for (value, state) in [(202, totals[0]), (203, totals[1]), (204, last)] {
             state.set(value)
-            for other in totals + [last] { _ = await other.next { $0 == value } }
+            for other in totals + [last] { _ = await other.first { $0 == value } }
         }
         try await watcher.close()
         for node in [first, second, third] { try await node.end() }
@@ -263,7 +263,7 @@ struct BridgeOverNATSTests {
         await stored.wait { $0.count > count && $0.last == (isHeld ? "5" : "7") }
         let third = try await Node("third", server, [.both(state: .natsTotal, initial: 0)])
         let total = third.board.state(.natsTotal, initial: 0)
-        _ = await total.next { $0 == (isHeld ? 5 : 7) }
+        _ = await total.first { $0 == (isHeld ? 5 : 7) }
         if isHeld { try await first.end() }
         for node in [second, third] { try await node.end() }
         try await watcher.close()
@@ -281,7 +281,7 @@ struct BridgeOverNATSTests {
             }
         }
         nodes[0].board.state(.natsTotal, initial: 0).set(5)
-        _ = await nodes[1].board.state(.natsTotal, initial: 0).next { $0 == 5 }
+        _ = await nodes[1].board.state(.natsTotal, initial: 0).first { $0 == 5 }
         let peer = try await Peer.connect(to: server)
         // They look from time to time: what was there before the first look is not missed.
         while lost.count == 0 {
@@ -293,7 +293,7 @@ struct BridgeOverNATSTests {
         try await peer.transport.watch("shop.total") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
         await stored.wait { $0.last == "5" }
         let third = try await Node("third", server, routes)
-        _ = await third.board.state(.natsTotal, initial: 0).next { $0 == 5 }
+        _ = await third.board.state(.natsTotal, initial: 0).first { $0 == 5 }
         try await peer.close()
         for node in nodes + [third] { try await node.end() }
         withExtendedLifetime(tokens) {}
@@ -307,9 +307,9 @@ struct BridgeOverNATSTests {
         // It has been stored when another process can have it.
         let display = try await Node("display", server, [.both(state: .natsTotal, initial: 0), .asking(.natsDouble)])
         let total = display.board.state(.natsTotal, initial: 0)
-        #expect(await total.next { $0 == 12 } == 12)
+        #expect(await total.first { $0 == 12 } == 12)
         till.board.state(.natsTotal, initial: 0).set(13)
-        #expect(await total.next { $0 == 13 } == 13)
+        #expect(await total.first { $0 == 13 } == 13)
         #expect(try await display.board.requests(.natsDouble).ask(21) == 42)
         try await display.end()
         try await till.end()

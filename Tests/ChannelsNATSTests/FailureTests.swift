@@ -199,9 +199,9 @@ struct FailureTests {
         let running = Task { try await bridge.run() }
         try await bridge.waitUntilReady()
         server.pause()
-        _ = await bridge.status.next { $0.phase == .reconnecting }
+        _ = await bridge.status.first { $0.phase == .reconnecting }
         server.resume()
-        _ = await bridge.status.next { $0.isReady }
+        _ = await bridge.status.first { $0.isReady }
         running.cancel()
         try await running.value
     }

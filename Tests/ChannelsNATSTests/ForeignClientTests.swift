@@ -97,7 +97,7 @@ struct ForeignClientTests {
         try await withBridge(over: server, [.both(state: .last, initial: Sale(total: 0))]) { board, _ in
             let state = board.state(.last, initial: Sale(total: 0))
             try await PythonPeer(server, "put", mode, "channels", "shop.last", "Sale", "{\"total\": 5}").events()
-            _ = await state.next { $0.total == 5 }
+            _ = await state.first { $0.total == 5 }
             #expect(try await Tool(server).run("state", "shop.last").output == "{\"total\": 5}\n")
         }
     }

@@ -81,7 +81,7 @@ struct ForeignConsumerTests {
             configuration: .patient
         )
         let running = Task { try await bridge.run() }
-        let status = await bridge.status.next { $0.reason?.code == .notStored }
+        let status = await bridge.status.first { $0.reason?.code == .notStored }
         #expect(status?.phase == .connecting)
         await faults.wait { $0.contains { "\($0)".contains("no stream keeps it") } }
         let peer = try await Peer.connect(to: server) { $0.streams = [Self.stream] }

@@ -107,7 +107,7 @@ struct PermissionTests {
         state.set(3)
         #expect(await heard.wait { $0.contains(1) }.contains(1))
         #expect(await shown.wait(count: 1) == [2])
-        #expect(await kitchen.state(.total, initial: 0).next { $0 == 3 } == 3)
+        #expect(await kitchen.state(.total, initial: 0).first { $0 == 3 } == 3)
 
         let asking = NATSTransport(configuration(server, "till"))
         try await asking.connect { _ in }

@@ -75,7 +75,7 @@ struct PublishingOverNATSTests {
         let received = try await peer.subscribe(to: ">")
         let faults = Recorder<Fault>()
         try await withBridge(over: server, [.outgoing(.number, durable: true)], streams: []) { board, bridge in
-            let token = board.add(FaultRecorder(faults))
+            let token = board.addInstrument(FaultRecorder(faults))
             async let report = board[.number].postAndWait(1)
             await faults.wait { $0.contains { "\($0)".contains("no stream keeps it") } }
             try await peer.publish("end", to: "shop.end")
@@ -126,7 +126,7 @@ struct PublishingOverNATSTests {
             #expect(await board[.number].postAndWait(1).isComplete)
             server.kill()
             try await server.start()
-            _ = await bridge.status.next { $0.isReady }
+            _ = await bridge.status.first { $0.isReady }
             async let report = board[.number].postAndWait(2)
             let again = try await Peer.connect(to: server) { $0.streams = [Self.stream] }
             try await again.publish("y", to: "shop.other", durable: true)

@@ -28,7 +28,7 @@ struct WaitingForTheServerTests {
         let board = Switchboard(onFault: { faults.record($0) })
         let bridge = bridge(board, server, [.outgoing(.number, durable: true), .both(state: .level, initial: 7)])
         let running = Task { try await bridge.run() }
-        _ = await bridge.status.next { $0.reason?.code == .notConnected }
+        _ = await bridge.status.first { $0.reason?.code == .notConnected }
         for number in 0..<100 { board[.number].post(number) }
         try await server.start()
         try await bridge.waitUntilReady()
@@ -52,7 +52,7 @@ struct WaitingForTheServerTests {
         let bridge = bridge(board, server, [.both(.number, durable: true), .both(state: .level, initial: 0)])
         for run in 0..<3 {
             let running = Task { try await bridge.run() }
-            _ = await bridge.status.next { $0.isReady }
+            _ = await bridge.status.first { $0.isReady }
             #expect(await board[.number].postAndWait(run).isComplete)
             running.cancel()
             try await running.value
@@ -70,13 +70,13 @@ struct WaitingForTheServerTests {
         try await bridges[0].waitUntilReady()
         states[0].set(1)
         let second = Task { try await bridges[1].run() }
-        _ = await states[1].next { $0 == 1 }
+        _ = await states[1].first { $0 == 1 }
         second.cancel()
         try await second.value
         states[0].set(2)
         states[0].set(3)
         let again = Task { try await bridges[1].run() }
-        #expect(await states[1].next { $0 == 3 } == 3)
+        #expect(await states[1].first { $0 == 3 } == 3)
         for task in [first, again] {
             task.cancel()
             try await task.value

@@ -24,7 +24,7 @@ struct FaultLogTests {
 
     @Test func aFaultIsOneLineWithWhatItConcerns() throws {
         let board = Switchboard(onFault: { _ in })
-        let token = board.add(log())
+        let token = board.addInstrument(log())
         let listener = board[.sold].listen { (_: Sale) throws in throw Broken() }
         board[.sold].post(Sale(total: 1))
         let entry = try #require(handler.entries.first)

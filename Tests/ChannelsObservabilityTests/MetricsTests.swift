@@ -194,7 +194,7 @@ struct MetricsTests {
 
     @Test func faultsAreCountedAndTimesRecordedWhereChannelsAreTraced() async throws {
         board.diagnostics = .trace
-        let token = board.add(ChannelMetrics(board, factory: factory))
+        let token = board.addInstrument(ChannelMetrics(board, factory: factory))
         let listeners = [
             board[.sold].listen { (_: Sale) throws in throw Broken() },
             board[.sold].listen { (_: Sale) async in await Task.yield() },
@@ -271,7 +271,7 @@ struct MetricsTests {
     @Test func timersAreMadeOnceForEachChannel() {
         board.diagnostics = .trace
         let factory = CountingFactory()
-        let token = board.add(ChannelMetrics(board, factory: factory))
+        let token = board.addInstrument(ChannelMetrics(board, factory: factory))
         let listener = board[.sold].listen { _ in }
         for total in 0..<10 { board[.sold].post(Sale(total: total)) }
         #expect(factory.timers.all.sorted() == ["channels_spent", "channels_waited"])

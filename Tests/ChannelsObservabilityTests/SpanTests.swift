@@ -15,7 +15,7 @@ struct SpanTests {
     let board = Switchboard(onFault: { _ in }, diagnostics: .trace)
 
     @Test func aListenersSpanIsAChildOfThePostsWithinItsCaller() throws {
-        let spans = board.add(ChannelSpans(tracer))
+        let spans = board.addInstrument(ChannelSpans(tracer))
         let token = board[.sold].listen { _ in }
         tracer.withSpan("request") { _ in _ = board[.sold].post(Sale(total: 1)) }
         let request = try #require(tracer.span("request"))
@@ -29,7 +29,7 @@ struct SpanTests {
     }
 
     @Test func listenersOnQueuesActorsAndInTasksRunWithinTheirSpans() async throws {
-        let spans = board.add(ChannelSpans(tracer))
+        let spans = board.addInstrument(ChannelSpans(tracer))
         let seen = Recorder<String?>()
         let screen = await Screen(seen)
         let tokens = [
@@ -50,7 +50,7 @@ struct SpanTests {
     }
 
     @Test func whatAListenerInALanePostsContinuesTheTrace() async throws {
-        let spans = board.add(ChannelSpans(tracer))
+        let spans = board.addInstrument(ChannelSpans(tracer))
         let done = Gate()
         let tokens = [
             board[.sold].listen(on: DispatchQueue(label: "spans")) { [board] sale in
@@ -72,7 +72,7 @@ struct SpanTests {
         let broker = InMemoryBroker()
         let there = Switchboard(onFault: { _ in }, diagnostics: .trace)
         let otherTracer = HeaderTracer()
-        let spans = [board.add(ChannelSpans(tracer)), there.add(ChannelSpans(otherTracer))]
+        let spans = [board.addInstrument(ChannelSpans(tracer)), there.addInstrument(ChannelSpans(otherTracer))]
         let heard = Gate()
         let token = there[.sold].listen(on: DispatchQueue(label: "there")) { _ in heard.open() }
         let bridges = [

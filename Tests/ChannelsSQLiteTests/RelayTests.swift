@@ -63,9 +63,9 @@ struct RelayTests {
         )
         #expect(relay.status.value.phase == .created)
         let running = Task { try await relay.run() }
-        _ = await relay.status.next { $0.isReady }
+        _ = await relay.status.first { $0.isReady }
         target.breakConnection()
-        _ = await relay.status.next { $0.phase == .reconnecting }
+        _ = await relay.status.first { $0.phase == .reconnecting }
         for number in 0..<3 { try await sender.publish(message("\(number)"), durable: true) }
         while relay.statistics.failed == 0 { await Task.yield() }
         let status = try #require(try await relay.storeStatus().first)
@@ -74,7 +74,7 @@ struct RelayTests {
         #expect(status.deadLetters == 0)
         target.restoreConnection()
         await heard.wait(count: 3)
-        _ = await relay.status.next { $0.isReady && $0.reason == nil }
+        _ = await relay.status.first { $0.isReady && $0.reason == nil }
         // The receiver has it before the relay is told.
         while relay.statistics.sent < 3 { await Task.yield() }
         #expect(relay.statistics.sent == 3 && relay.statistics.retried > 0 && relay.statistics.refused == 0)
@@ -107,7 +107,7 @@ struct RelayTests {
         #expect(failures.all.allSatisfy { $0.code == code } && relay.status.value.reason?.code == code)
         target.refused.withLock { $0 = nil }
         #expect(await heard.wait(count: 3).map(text) == ["1", "2", "3"])
-        _ = await relay.status.next { $0.reason == nil }
+        _ = await relay.status.first { $0.reason == nil }
         #expect(relay.statistics.refused == 0)
         running.cancel()
         _ = await running.result

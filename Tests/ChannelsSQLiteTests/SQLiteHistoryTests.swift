@@ -324,7 +324,7 @@ struct SQLiteHistoryTests {
         let foreign = try file.foreignDatabase()
         try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         board[.sold].post(Sale(dish: "soup", total: 1))
-        _ = await bridge.status.next { !$0.isReady }
+        _ = await bridge.status.first { !$0.isReady }
         // A few attempts later.
         await withCheckedContinuation { continuation in
             DispatchQueue.global().asyncAfter(deadline: .now() + 2.5) { continuation.resume() }

@@ -129,7 +129,7 @@ struct ManualLaneTests {
         let sold = Channel<Int>()
         let heard = Recorder(of: sold)
         let seen = Recorder<Int>()
-        let token = sold.intercept(priority: Priority(.max)) { post in
+        let token = sold.intercept(priority: ListenerPriority(.max)) { post in
             seen.record(post.message)
             return .replace(post.message * 10)
         }

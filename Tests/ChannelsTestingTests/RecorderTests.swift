@@ -60,7 +60,7 @@ struct RecorderTests {
         _ = try? await recorder.next(timeout: .zero)
         recorder.record(Sale(total: 2))
         let failed = await failure { _ = try await recorder.next(3, timeout: .milliseconds(5)) }
-        let line = #line - 1
+        let line: UInt = #line - 1
         #expect(failed?.code == .missingMessages)
         #expect(failed?.site == CallSite(fileID: #fileID, line: line))
         #expect(failed?.details == ["Sale(total: 2)"])

@@ -108,7 +108,7 @@ struct WithSwitchboardTests {
             let (gate, faults) = (Gate(), Recorder<Fault>())
             var instrument: InstrumentToken?
             try await withSwitchboard { board in
-                instrument = board.add(FaultRecord(faults: faults))
+                instrument = board.addInstrument(FaultRecord(faults: faults))
                 let token = board[Int.self].listen { _ in
                     await gate.wait()
                     throw Trouble()

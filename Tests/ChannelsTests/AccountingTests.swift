@@ -19,7 +19,7 @@ struct AccountingTests {
                     accepted.add(channel.post(message))
                 }
             }
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             #expect(token.waitingCount == 0)
             #expect(token.deliveredCount == calls.value)
             #expect(token.deliveredCount + token.droppedCount + token.discardedCount == accepted.value)
@@ -65,10 +65,10 @@ struct AccountingTests {
         await wait(for: cancelled.waitingCount) { $0 >= 2 }
         cancelled.cancel()
         let report = await waiting
-        #expect(report.reached == 3)
-        #expect(report.completed == 0)
-        #expect(report.dropped == 1)
-        #expect(report.discarded == 1)
+        #expect(report.reachedCount == 3)
+        #expect(report.completedCount == 0)
+        #expect(report.droppedCount == 1)
+        #expect(report.discardedCount == 1)
         #expect(report.failures.map { $0.error as? Trouble } == [Trouble()])
         queue.resume()
         withExtendedLifetime((full, throwing)) {}
@@ -81,7 +81,7 @@ struct AccountingTests {
         let calls = Tally()
         let token = await twoPosts(on: channel, overlapping, calls)
         await wait(for: calls.value) { $0 >= 1 }
-        await token.cancelAndDrain()
+        await token.cancelAndWait()
         #expect(calls.value == 1)
         #expect(token.deliveredCount == 1)
         #expect(token.discardedCount == 1)

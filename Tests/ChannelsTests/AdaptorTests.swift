@@ -115,7 +115,7 @@ struct AdaptorTests {
 
     @Test func nextHearsTheFirstThatPasses() async {
         let source = channel.filter { $0 > 2 }.map { $0 * 2 }
-        async let next = source.next { $0 > 6 }
+        async let next = source.first { $0 > 6 }
         await wait(for: channel.listenerCount) { $0 == 1 }
         for number in 1...5 { channel.post(number) }
         #expect(await next == 8)
@@ -238,9 +238,9 @@ struct AdaptorTests {
             channel.filter { $0 > 1 }.listen { (_: Int) async in await Task.yield() },
             channel.filter { $0 > 2 }.listen { _ in },
         ]
-        #expect(await channel.postAndWait(1).reached == 0)
+        #expect(await channel.postAndWait(1).reachedCount == 0)
         let report = await channel.postAndWait(2)
-        #expect(report.reached == 1 && report.completed == 1)
+        #expect(report.reachedCount == 1 && report.completedCount == 1)
         withExtendedLifetime(tokens) {}
     }
 
@@ -255,17 +255,32 @@ struct AdaptorTests {
 
     @Test func aPartOfAStateIsFilteredAfterItHasChanged() {
         let state = StateChannel((total: 1, dish: "soup"))
-        let heard = Recorder(of: state.map(\.total).filter { $0 > 1 })
+        let heard = Recorder(of: state.map(\.total).removingDuplicates().filter { $0 > 1 })
         for (total, dish) in [(1, "cake"), (2, "cake"), (2, "tea"), (3, "tea")] { state.set((total, dish)) }
         #expect(heard.all == [2, 3])
     }
 
-    @Test func mapWithoutEquatableHearsEveryValueOfAState() {
-        struct Part: Sendable { let total: Int }
-        let state = StateChannel(1)
-        let heard = Recorder(of: state.map { Part(total: $0) }.map(\.total))
-        state.set(1)
-        #expect(heard.all == [1, 1])
+    @Test func removingDuplicatesSkipsWhatEqualsTheOneBefore() {
+        let different = channel.removingDuplicates()
+        let heard = Recorder(of: different)
+        #expect([1, 1, 2, 1, 1].map { channel.post($0) } == [1, 0, 1, 1, 0])
+        #expect(heard.all == [1, 2, 1])
+        // Each listener has its own memory.
+        let late = Recorder(of: different)
+        channel.post(1)
+        #expect(heard.all == [1, 2, 1] && late.all == [1])
+        let parity = Recorder(of: channel.map { $0 % 2 }.removingDuplicates().prefix(2))
+        for number in 2...8 { channel.post(number) }
+        #expect(parity.all == [0, 1])
+    }
+
+    @Test func duplicatesTakeNoPlaceInABuffer() async {
+        let numbers = channel.removingDuplicates().messages(buffering: .newest(2))
+        for number in [1, 2, 2, 2, 2] { channel.post(number) }
+        var read = numbers.makeAsyncIterator()
+        #expect(await read.next() == 1)
+        #expect(await read.next() == 2)
+        #expect(numbers.droppedCount == 0)
     }
 
     @Test func adaptorsOfPatternsHearThePosts() {
@@ -287,7 +302,7 @@ struct AdaptorTests {
             let token = channel.filter { !$0.isEmpty }.compactMap(\.first).listen { (_: Part) async in }
             await channel.postAndWait([made])
             await channel.postAndWait([])
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
         }
         #expect(part == nil)
     }
@@ -296,7 +311,7 @@ struct AdaptorTests {
         struct Large: Listenable {
             let source: Channel<Int>
             func register(_ listener: consuming Listener<String>, isolation: isolated (any Actor)?) -> ListenerToken {
-                source.register(listener.compactMap { $0 > 1 ? "\($0)" : nil }, isolation: isolation)
+                source.register(listener.compactAdapted({ $0 > 1 ? "\($0)" : nil }), isolation: isolation)
             }
         }
         let heard = Recorder(of: Large(source: channel).filter { $0 != "3" })
@@ -313,7 +328,10 @@ struct AdaptorTests {
 
     @Test func theAdaptorsOfADeallocatedOwnerAreNotCalled() {
         let (asked, told) = (Tally(), Recorder<Bool>())
-        let channel = Channel<Int>(onDemand: { told.record($0) })
+        let channel = Channel<Int>(onDemand: { _ in
+            told.record(true)
+            return { told.record(false) }
+        })
         do { channel.filter { _ in asked.add() < 0 }.listen(Owner()) { _, _ in } }
         #expect(channel.post(1) == 0)
         #expect(asked.value == 0 && told.all == [true, false])

@@ -7,7 +7,7 @@ import Testing
 struct BridgingTests {
     private let board = Switchboard(onFault: { _ in })
     private let name = ChannelName<Int>("bridging.number")
-    private let origin = Origin.remote("elsewhere")
+    private let origin = MessageOrigin.remote("elsewhere")
 
     private func deliver(_ message: Int, onEnd: @escaping @Sendable () -> Void) async throws {
         _ = try await board.deliver(message, to: name, from: origin, onEnd: onEnd)
@@ -59,7 +59,7 @@ struct BridgingTests {
         state.set(1, from: origin)
         state.set(2)
         #expect(state.value == 2)
-        #expect(heard.all == ["0 \(Origin.local)", "1 \(origin)", "2 \(Origin.local)"])
+        #expect(heard.all == ["0 \(MessageOrigin.local)", "1 \(origin)", "2 \(MessageOrigin.local)"])
         withExtendedLifetime(token) {}
     }
 

@@ -26,7 +26,7 @@ struct ChurnTests {
             guard index < 2 else {
                 var random = SeededGenerator(seed: index)
                 while isOver.value < 2 {
-                    let priority = Priority(Int.random(in: -150...150, using: &random))
+                    let priority = ListenerPriority(Int.random(in: -150...150, using: &random))
                     let passing = Owner()
                     let first = channel.listen(priority: priority) { _ in }
                     channel.listen(passing, priority: priority) { _, _ in }

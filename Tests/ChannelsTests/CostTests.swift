@@ -98,7 +98,7 @@ struct CostTests {
             for token in tokens {
                 group.addTask {
                     started.add()
-                    await token.cancelAndDrain()
+                    await token.cancelAndWait()
                 }
             }
             await started.wait(until: count)

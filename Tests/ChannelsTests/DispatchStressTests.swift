@@ -18,7 +18,7 @@ struct DispatchStressTests {
                 outcome.heard.allSatisfy { $0 == outcome.posts },
                 "seed \(seed): \(outcome.posts) posts, heard \(outcome.heard)"
             )
-            #expect(outcome.wrongCalls == 0, "seed \(seed): calls after cancelAndDrain, or a second call of a `once`")
+            #expect(outcome.wrongCalls == 0, "seed \(seed): calls after cancelAndWait, or a second call of a `once`")
             #expect(outcome.remaining == outcome.heard.count - 1, "seed \(seed)")
             await living.wait(untilAtMost: 0)
             return outcome.posts
@@ -116,7 +116,7 @@ private final class Crowd: Sendable {
         posts.add()
         await channel.postAndWait(0)
         let remaining = channel.listenerCount
-        for token in tokens { await token.cancelAndDrain() }
+        for token in tokens { await token.cancelAndWait() }
         withExtendedLifetime((owner, clerk)) {}
         return Outcome(
             posts: posts.value,
@@ -143,7 +143,7 @@ private final class Crowd: Sendable {
     private func change(_ channel: Channel<Int>, _ random: inout SeededGenerator) {
         var kept: [ListenerToken] = []
         for _ in 0..<2 * Self.postsOfEach {
-            let priority = Priority(Int.random(in: -2...2, using: &random) * 60)
+            let priority = ListenerPriority(Int.random(in: -2...2, using: &random) * 60)
             let witness = Witness(living)
             switch Int.random(in: 0..<8, using: &random) {
             case 0:
@@ -197,7 +197,7 @@ private final class Crowd: Sendable {
         for token in kept { token.cancel() }
     }
 
-    /// After `cancelAndDrain` no call runs and none begins.
+    /// After `cancelAndWait` no call runs and none begins.
     private func drain(_ channel: Channel<Int>) async {
         for index in 0..<40 {
             let isOver = Slot(false)
@@ -213,7 +213,7 @@ private final class Crowd: Sendable {
                     withExtendedLifetime(witness) {}
                 }
             await Task.yield()
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             isOver.value = true
         }
     }

@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Rule 3: `cancelAndDrain` waits for the call that runs, and for nothing else.
+/// Rule 3: `cancelAndWait` waits for the call that runs, and for nothing else.
 struct DrainTests {
     /// Whoever has waited for the calls may count on that.
     @Test(arguments: [OverlappingPolicy.queue, .replace, .ignore, .concurrent(2)])
@@ -23,7 +23,7 @@ struct DrainTests {
             channel.post(Witness(living))
             await entered.wait()
             owner = nil
-            let waiting = Task { if round % 2 == 0 { await token.cancelAndDrain() } else { await token.finish() } }
+            let waiting = Task { if round % 2 == 0 { await token.cancelAndWait() } else { await token.drain() } }
             gate.open()
             await waiting.value
             #expect(living.value == 0, "a message of \(round) lives")
@@ -66,7 +66,7 @@ struct DrainTests {
         let other = second.listen { (_: Int) async in
             inSecond.open()
             await go.wait()
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             events.record("drained")
             drained.open()
         }
@@ -94,7 +94,7 @@ struct DrainTests {
         async let posting: Void = onThreads(1) { _ in channel.post(1) }
         await entered.wait(until: 1)
         async let draining: Void = {
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             events.record("drained")
         }()
         await wait(for: token.isActive) { !$0 }
@@ -119,7 +119,7 @@ struct DrainTests {
         await entered.wait()
         let draining = (0..<3).map { _ in
             Task {
-                await token.cancelAndDrain()
+                await token.cancelAndWait()
                 events.record("drained")
             }
         }
@@ -145,7 +145,7 @@ struct DrainTests {
                 running.add(-1)
             }
             await wait(for: calls.value) { $0 > 0 }
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             let count = calls.value
             #expect(running.value == 0)
             await Task.yield()
@@ -160,7 +160,7 @@ struct DrainTests {
         let isOver = Tally()
         let tokens = (0..<50).map { _ in channel.listen { _ in } }
         async let posting: Void = onThreads(3) { _ in while isOver.value == 0 { channel.post(1) } }
-        for token in tokens { await token.cancelAndDrain() }
+        for token in tokens { await token.cancelAndWait() }
         #expect(channel.isEmpty)
         isOver.add()
         await posting
@@ -174,10 +174,10 @@ struct DrainTests {
             let own = Slot<ListenerToken>()
             own.value = channel.listen { (_: Int) async in
                 // The listener waits for a task that inherits its place.
-                await Task { await own.value?.cancelAndDrain() }.value
+                await Task { await own.value?.cancelAndWait() }.value
             }
             let report = await channel.postAndWait(1)
-            #expect(report.completed == 1)
+            #expect(report.completedCount == 1)
         }
     }
 
@@ -193,7 +193,7 @@ struct DrainTests {
                 ended.add()
             }
             let draining = second.listen { (_: Int) async in
-                await waiting.value?.cancelAndDrain()
+                await waiting.value?.cancelAndWait()
                 ended.add()
             }
             first.post(1)
@@ -215,7 +215,7 @@ struct DrainTests {
         }
         let draining = channel.listen { (_: Int) async in
             await entered.wait(until: 1)
-            async let drained: Void = other.cancelAndDrain()
+            async let drained: Void = other.cancelAndWait()
             await wait(for: other.isActive) { !$0 }
             gate.open()
             await drained
@@ -241,7 +241,7 @@ struct DrainTests {
                 }
                 channel.post(1)
                 await entered.wait()
-                async let draining: Void = token.cancelAndDrain()
+                async let draining: Void = token.cancelAndWait()
                 await wait(for: token.isActive) { !$0 }
                 // Until the one that drains waits, most likely.
                 for _ in 0..<100 { await Task.yield() }

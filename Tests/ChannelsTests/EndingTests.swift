@@ -14,7 +14,7 @@ struct EndingTests {
             queue.suspend()
             let token = channel.listen(on: queue) { heard.record($0) }
             for number in 1...100 { channel.post(number) }
-            async let finished: Void = token.finish()
+            async let finished: Void = token.drain()
             await wait(for: token.isActive) { !$0 }
             #expect(channel.post(101) == 0)
             queue.resume()
@@ -34,7 +34,7 @@ struct EndingTests {
                 token = channel.listen { (number: Int) async in self.cook(number) }
             }
 
-            func close() async { await token?.cancelAndDrain() }
+            func close() async { await token?.cancelAndWait() }
 
             private func cook(_ number: Int) { cooked += number }
         }
@@ -58,7 +58,7 @@ struct EndingTests {
         channel.post(1)
         channel.post(2)
         await entered.wait(until: 1)
-        async let finished: Void = token.finish()
+        async let finished: Void = token.drain()
         await wait(for: token.isActive) { !$0 }
         gate.open()
         await finished
@@ -66,21 +66,21 @@ struct EndingTests {
     }
 
     @Test func finishOfAnIdleListenerReturns() async {
-        await channel.listen { _ in }.finish()
-        await channel.listen(on: queue) { _ in }.finish()
+        await channel.listen { _ in }.drain()
+        await channel.listen(on: queue) { _ in }.drain()
         let token = channel.listen { (_: Int) async in }
         await channel.postAndWait(1)
-        await token.finish()
-        await token.finish()
+        await token.drain()
+        await token.drain()
         #expect(channel.isEmpty)
     }
 
     @Test func finishOfAListenerThatCameTooLateReturns() async {
         channel.finish()
-        await channel.listen(on: queue) { _ in }.finish()
+        await channel.listen(on: queue) { _ in }.drain()
         let state = StateChannel(0)
         state.finish()
-        await state.listen { (_: Int) async in }.finish()
+        await state.listen { (_: Int) async in }.drain()
     }
 
     @Test func aStateIsFinishedThoughOthersGoOnSetting() async {
@@ -99,7 +99,7 @@ struct EndingTests {
 
     @Test func nextWithATimeoutListensNoMoreOnceItHasReturned() async throws {
         for number in 0..<200 {
-            async let next = channel.next(timeout: .patience)
+            async let next = channel.first(timeout: .patience)
             await wait(for: channel.listenerCount) { $0 == 1 }
             channel.post(number)
             #expect(try await next == number)
@@ -110,7 +110,7 @@ struct EndingTests {
     @Test func finishInsideTheListenerReturns() async {
         let (token, ended) = (Slot<ListenerToken>(), Tally())
         token.value = channel.listen { (_: Int) async in
-            await token.value?.finish()
+            await token.value?.drain()
             ended.add()
         }
         channel.post(1)
@@ -123,7 +123,7 @@ struct EndingTests {
         let heard = Recorder<Int>()
         let token = channel.listen(on: queue) { heard.record($0) }
         for number in 1...3 { channel.post(number) }
-        async let finished: Void = token.finish()
+        async let finished: Void = token.drain()
         await wait(for: token.isActive) { !$0 }
         token.cancel()
         queue.resume()
@@ -145,7 +145,7 @@ struct EndingTests {
         await heard.wait(count: 3)
         #expect(await messages.reduce(into: []) { $0.append($1) } == [1, 2, 3])
         #expect(!channel.listen { _ in }.isActive)
-        #expect(await channel.next() == nil)
+        #expect(await channel.first() == nil)
         channel.finish()
     }
 
@@ -159,7 +159,7 @@ struct EndingTests {
                 for number in 0..<50 { reached.add(channel.post(number)) }
             }
             await heard.wait(until: reached.value)
-            for token in tokens { await token.finish() }
+            for token in tokens { await token.drain() }
             #expect(heard.value == reached.value)
         }
     }
@@ -261,7 +261,7 @@ struct EndingTests {
         channel.post(1)
         channel.post(2)
         await entered.wait(until: 1)
-        async let removed: Void = channel.removeListenersAndDrain(of: owner)
+        async let removed: Void = channel.removeListenersAndWait(of: owner)
         await wait(for: channel.listenerCount) { $0 == 0 }
         gate.open()
         await removed

@@ -76,18 +76,18 @@ nonisolated private struct Receipt: Sendable {
         sell(("cake", 1), ("gift", 1))
         #expect(!sold.hasListeners(of: me) && me.lines.all == ["tea", "cake"])
         let error = await #expect(throws: ChannelError.self) {
-            try await sold.next(timeout: .milliseconds(1)) { $0.total > 100 }
+            try await sold.first(timeout: .milliseconds(1)) { $0.total > 100 }
         }
         #expect(error?.code == .timedOut)
         let token = sold.listen(me) { me, sale in me.show(sale.total) }
-        await token.finish()
+        await token.drain()
         sold.removeAllListeners()
         #expect(sold.post(Sale(dish: "tea", total: 1)) == 0)
     }
 
     @Test func statesAreWaitedForAndHeardFromTheNextValueOn() async {
         let total = StateChannel(0)
-        total.changes.listen(me) { me, total in me.show(total) }
+        total.updates.listen(me) { me, total in me.show(total) }
         await total.setAndWait(3)
         await total.updateAndWait { $0 += 1 }
         #expect(me.lines.all == ["3", "4"])
@@ -95,7 +95,11 @@ nonisolated private struct Receipt: Sendable {
 
     @Test func aSensorRunsWhileSomebodyListens() {
         let told = Recorder<Bool>()
-        let position = Channel<Int>(onDemand: { isHeard in told.record(isHeard) })
+        let position = Channel<Int>(onDemand: { position in
+            position.post(1)
+            told.record(true)
+            return { told.record(false) }
+        })
         let token = position.listen { _ in }
         token.cancel()
         #expect(told.all == [true, false])

@@ -18,7 +18,7 @@ struct FaultTests {
         let last = board["faulty"].listen(priority: .low) { (_: Int) in heard.record("last") }
         let report = await board["faulty"].postAndWait(1)
         #expect(heard.all == ["first", "last"])
-        #expect(report.reached == 4 && report.completed == 2)
+        #expect(report.reachedCount == 4 && report.completedCount == 2)
         #expect(Set(report.failures.map(\.ownerType)) == [nil, "Owner"])
         #expect(faults.all.map(\.code) == [.listenerThrew, .listenerThrew])
         #expect(faults.all.allSatisfy { $0.channelName == "faulty" })

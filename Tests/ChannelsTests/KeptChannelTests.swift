@@ -25,7 +25,7 @@ struct KeptChannelTests {
         #expect(board[.number].post(1) == 2)
         weak let channel = kept(.number, on: board)
         #expect(channel != nil)
-        #expect(await board[.number].postAndWait(2).completed == 2)
+        #expect(await board[.number].postAndWait(2).completedCount == 2)
         #expect(channel != nil && channel === kept(.number, on: board))
         tokens[0].cancel()
         #expect(board[.number].post(3) == 1 && channel === kept(.number, on: board))

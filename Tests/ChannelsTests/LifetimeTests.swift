@@ -139,8 +139,8 @@ struct LifetimeTests {
     #endif
 
     /// Also where calls are counted, and where the listener is called on its actor at once or has its turn there.
-    @MainActor @Test(arguments: [Diagnostics.off, .counts])
-    func anEntryWhoseOwnerHasGoneIsFreedHoweverItIsCalled(diagnostics: Diagnostics) {
+    @MainActor @Test(arguments: [Switchboard.Diagnostics.off, .counts])
+    func anEntryWhoseOwnerHasGoneIsFreedHoweverItIsCalled(diagnostics: Switchboard.Diagnostics) {
         let board = Switchboard(diagnostics: diagnostics)
         let channel = board.channel("gone.channel" as ChannelName<Int>)
         let state = board.state("gone.state" as StateName<Int>, initial: 0)
@@ -171,8 +171,8 @@ struct LifetimeTests {
 
     enum Call: CaseIterable { case ofAChannel, ofAPattern, onTheMainActor }
 
-    @MainActor @Test(arguments: Call.allCases, [Diagnostics.off, .counts])
-    func duringACallTheOwnerIsHeld(_ call: Call, _ diagnostics: Diagnostics) {
+    @MainActor @Test(arguments: Call.allCases, [Switchboard.Diagnostics.off, .counts])
+    func duringACallTheOwnerIsHeld(_ call: Call, _ diagnostics: Switchboard.Diagnostics) {
         let board = Switchboard(diagnostics: diagnostics)
         let channel = board.channel("held.channel" as ChannelName<Int>)
         let events = Recorder<String>()

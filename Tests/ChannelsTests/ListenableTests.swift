@@ -24,7 +24,7 @@ struct ListenableTests {
         struct OnMain: Listenable {
             let source: Channel<Int>
             func register(_ listener: consuming Listener<Int>, isolation: isolated (any Actor)?) -> ListenerToken {
-                let adapted = listener.map { (message: Int) in
+                let adapted = listener.adapted { (message: Int) in
                     MainActor.assertIsolated()
                     return -message
                 }
@@ -54,7 +54,7 @@ struct ListenableTests {
         var iterator = values.makeAsyncIterator()
         #expect(await iterator.next() == "2")
         #expect(values.droppedCount == 1)
-        #expect(await texts.next() == "2")
+        #expect(await texts.first() == "2")
     }
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.
@@ -101,7 +101,7 @@ struct ListenableTests {
         let living = Tally()
         do {
             var channel: Channel<Witness>? = Channel()
-            let posts = channel!.posts.messages(buffering: isBounded ? .newest(9) : nil)
+            let posts = channel!.posts.messages(buffering: isBounded ? .newest(9) : .automatic)
             for number in 0..<3 { channel!.post(Witness(living, number), from: channel) }
             var iterator = posts.makeAsyncIterator()
             for number in 0..<read { #expect(await iterator.next()?.message.number == number) }
@@ -140,6 +140,6 @@ private struct Texts<Source: Listenable>: Listenable {
     let source: Source
 
     func register(_ listener: consuming Listener<String>, isolation: isolated (any Actor)?) -> ListenerToken {
-        source.register(listener.map { (message: Source.Message) in "\(message)" }, isolation: isolation)
+        source.register(listener.adapted { (message: Source.Message) in "\(message)" }, isolation: isolation)
     }
 }

@@ -243,7 +243,7 @@ private actor Reader {
     }
 
     /// Each value is read by a sequence of its own.
-    func read(_ state: StateChannel<Int>) async { while await state.next() != nil, counts() {} }
+    func read(_ state: StateChannel<Int>) async { while await state.first() != nil, counts() {} }
 
     /// Ends what is read. Whether that was in time.
     func end() -> Bool {

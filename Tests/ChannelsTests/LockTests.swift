@@ -130,7 +130,7 @@ struct LockTests {
                 }
             }()
             async let next: Void = {
-                _ = await channel.next { $0 == 1 }
+                _ = await channel.first { $0 == 1 }
                 use(channel)
             }()
             await wait(for: channel.listenerCount) { $0 >= 2 }
@@ -154,7 +154,7 @@ struct LockTests {
                     board.add(owner, for: (any Sounding).self)
                     board.notify((any Sounding).self) { $0.sound() }
                     _ = "\(board)"
-                    board.removeAll(owner)
+                    board.removeListeners(of: owner)
                     for token in tokens { token.cancel() }
                 }
                 once()
@@ -185,7 +185,7 @@ struct LockTests {
                 patterned.cancel()
             }
             board.state("state", initial: Owner(atEnd: use)).set(Owner())
-            board.removeChannel("state")
+            board.removeChannel(named: "state")
             #expect(uses.value == 6, "\(uses.value)")
             withExtendedLifetime(tokens) {}
         }

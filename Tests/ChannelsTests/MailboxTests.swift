@@ -149,7 +149,7 @@ struct MailboxTests {
         token.pause()
         channel.post(2)
         let report = await waiting.value
-        #expect(report.discarded == 1 && token.discardedCount == 1)
+        #expect(report.discardedCount == 1 && token.discardedCount == 1)
         queue.resume()
     }
 

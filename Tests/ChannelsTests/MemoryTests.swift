@@ -77,7 +77,7 @@ struct MemoryTests {
         var round = 0
         requireNoGrowth {
             round += 1
-            let tokens = (0..<2_000).map { channel.listen(priority: Priority(round * 10_000 + $0)) { _ in } }
+            let tokens = (0..<2_000).map { channel.listen(priority: ListenerPriority(round * 10_000 + $0)) { _ in } }
             #expect(channel.post(1) == tokens.count)
             for token in tokens { token.cancel() }
         }

@@ -30,7 +30,7 @@ struct MissedTests {
             for _ in 0..<4 { #expect(board[name].post(-1) == 0) }
             for token in tokens { token.resume() }
             #expect(tokens.map(\.missedCount) == tokens.map { _ in 4 * round })
-            #expect(await board[name].postAndWait(round).completed == tokens.count)
+            #expect(await board[name].postAndWait(round).completedCount == tokens.count)
         }
         #expect(heard.all.sorted() == (1...3).flatMap { round in tokens.map { _ in round } })
         withExtendedLifetime((owner, clerk)) {}
@@ -87,7 +87,7 @@ struct MissedTests {
                 }
             }
             tokens[1].cancel()
-            await tokens[2].cancelAndDrain()
+            await tokens[2].cancelAndWait()
             for token in tokens {
                 let counts = [token.deliveredCount, token.waitingCount, token.droppedCount, token.discardedCount]
                 #expect(counts.reduce(token.missedCount, +) == 200, "\(counts) and \(token.missedCount) missed")

@@ -39,7 +39,7 @@ struct NameRaceTests {
         case 2:
             guard let channel = try? board.channel(text, of: String.self) else { break }
             kept.append(channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} })
-        case 3: board.removeChannel(text)
+        case 3: board.removeChannel(named: text)
         case 4: if !kept.isEmpty { kept.remove(at: .random(in: 0..<kept.count, using: &random)).cancel() }
         case 5: _ = try? board.channel(text, of: Int.self).post(round)
         case 6: _ = try? board.channel(text, of: [Int].self).post([round])

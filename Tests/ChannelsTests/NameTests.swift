@@ -29,7 +29,7 @@ struct NameTests {
         #expect(throws: ChannelError.self) { try board.channel(text, of: Int.self) }
         #expect(throws: ChannelError.self) { try board.state(text, of: Int.self, initial: 0) }
         #expect(throws: ChannelError.self) { try board.requests(text, of: Int.self, returning: Int.self) }
-        #expect(!board.removeChannel(text))
+        #expect(!board.removeChannel(named: text))
         #expect(board.snapshot().channels.isEmpty)
     }
 

@@ -41,9 +41,9 @@ struct NamedChannelTests {
         let name: ChannelName<Void> = "shop.opened"
         let calls = Tally()
         let token = board[name].posts.listen { (_: Posted<Void>) async in calls.add() }
-        #expect(await board[name].postAndWait().completed == 1 && calls.value == 1)
+        #expect(await board[name].postAndWait().completedCount == 1 && calls.value == 1)
         token.cancel()
-        #expect(await board[name].postAndWait().reached == 0)
+        #expect(await board[name].postAndWait().reachedCount == 0)
         #expect(board.snapshot().channels.isEmpty)
     }
 
@@ -90,7 +90,7 @@ struct NamedChannelTests {
         board[Shop.Sale.self].removeListeners(of: owner)
         #expect(watched == nil && board.snapshot().channels.isEmpty)
         board[Shop.Sale.self].listen(owner) { _, _ in }
-        board.removeAll(owner)
+        board.removeListeners(of: owner)
         #expect(board.snapshot().channels.isEmpty)
     }
 

@@ -5,8 +5,8 @@ import Testing
 
 /// Rules 1 and 6: whom a post reaches, and in which order.
 struct OrderTests {
-    @Test(arguments: [Priority.low, .normal, .high])
-    func aPostReachesThoseRegisteredWhenItBeginsAndNoneAddedLater(priority: Priority) {
+    @Test(arguments: [ListenerPriority.low, .normal, .high])
+    func aPostReachesThoseRegisteredWhenItBeginsAndNoneAddedLater(priority: ListenerPriority) {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
         let tokens = Recorder<ListenerToken>()
@@ -55,7 +55,7 @@ struct OrderTests {
         let heard = Recorder<String>()
         let tokens = (0..<100).flatMap { number in
             [0, 7, -100, 100, Int.max, Int.min, 8].map { rank in
-                channel.listen(priority: Priority(rank)) { heard.record("\(rank) \(number)") }
+                channel.listen(priority: ListenerPriority(rank)) { heard.record("\(rank) \(number)") }
             }
         }
         channel.post()
@@ -92,8 +92,8 @@ struct OrderTests {
                 let rank = Int.random(in: -spread...spread, using: &random)
                 let token =
                     Bool.random(using: &random)
-                    ? channel.listen(priority: Priority(rank)) { heard.record(number) }
-                    : channel.listen(owner, priority: Priority(rank)) { _, _ in heard.record(number) }
+                    ? channel.listen(priority: ListenerPriority(rank)) { heard.record(number) }
+                    : channel.listen(owner, priority: ListenerPriority(rank)) { _, _ in heard.record(number) }
                 model.append((rank, number, token))
             }
             // So many at once that runs of priorities become empty.
@@ -114,9 +114,9 @@ struct OrderTests {
     @Test func interceptorsAreAskedByPriorityThenRegistrationBeforeAnyListener() {
         let channel = Channel<[String]>()
         let heard = Recorder<[String]>()
-        let listener = channel.listen(priority: Priority(Int.max)) { heard.record($0) }
+        let listener = channel.listen(priority: ListenerPriority(Int.max)) { heard.record($0) }
         let tokens = [("b", 0), ("c", 0), ("a", 5), ("d", -5)].map { name, rank in
-            channel.intercept(priority: Priority(rank)) { .replace($0.message + [name]) }
+            channel.intercept(priority: ListenerPriority(rank)) { .replace($0.message + [name]) }
         }
         #expect(channel.post([]) == 1)
         #expect(heard.all == [["a", "b", "c", "d"]])
@@ -127,7 +127,7 @@ struct OrderTests {
         let channel = LocalChannel<Void>()
         var heard: [Int] = []
         let tokens = [0, 1, 0, 5, -3, 1].enumerated().map { index, rank in
-            channel.listen(priority: Priority(rank)) { heard.append(index) }
+            channel.listen(priority: ListenerPriority(rank)) { heard.append(index) }
         }
         channel.post()
         #expect(heard == [3, 1, 5, 0, 2, 4])
@@ -141,7 +141,7 @@ struct OrderTests {
         let heard = Recorder<Int>()
         var tokens: [Int: ListenerToken] = [:]
         func add(_ priority: Int) {
-            tokens[priority] = channel.intercept(priority: Priority(priority)) { _ in
+            tokens[priority] = channel.intercept(priority: ListenerPriority(priority)) { _ in
                 heard.record(priority)
                 return .continue
             }
@@ -166,8 +166,8 @@ struct OrderTests {
             gone = channel
             for priority in 0..<100 {
                 let witness = Witness(living)
-                channel.listen(priority: Priority(priority)) { _ in withExtendedLifetime(witness) {} }.cancel()
-                channel.intercept(priority: Priority(priority)) { _ in .continue }.cancel()
+                channel.listen(priority: ListenerPriority(priority)) { _ in withExtendedLifetime(witness) {} }.cancel()
+                channel.intercept(priority: ListenerPriority(priority)) { _ in .continue }.cancel()
                 #expect(living.value == 1)
             }
         }
@@ -202,8 +202,8 @@ struct OrderTests {
         await reached.wait()
         burst(5_000..<10_000)
         proceed.signal()
-        await first.finish()
-        await second.finish()
+        await first.drain()
+        await second.drain()
         #expect(heard.0.all == Array(0..<10_000), "the first")
         #expect(heard.1.all == (0..<10_000).flatMap { Array(repeating: $0, count: others) }, "the second")
     }

@@ -70,9 +70,9 @@ struct OverlappingTests {
         async let first = channel.postAndWait(1)
         await begun.wait(count: 1)
         async let second = channel.postAndWait(2)
-        #expect(await first.dropped == 1)
+        #expect(await first.droppedCount == 1)
         gate.open()
-        #expect(await second.completed == 1)
+        #expect(await second.completedCount == 1)
         withExtendedLifetime(token) {}
     }
 
@@ -85,12 +85,12 @@ struct OverlappingTests {
         }
         async let report = channel.postAndWait(1)
         await begun.wait(count: 1)
-        #expect(await channel.postAndWait(2).dropped == 1)
+        #expect(await channel.postAndWait(2).droppedCount == 1)
         channel.post(3)
         gate.open()
-        #expect(await report.completed == 1)
+        #expect(await report.completedCount == 1)
         #expect(token.droppedCount == 2 && faults.all.isEmpty)
-        for number in 4...50 { #expect(await channel.postAndWait(number).completed == 1) }
+        for number in 4...50 { #expect(await channel.postAndWait(number).completedCount == 1) }
         #expect(token.deliveredCount == 48)
     }
 
@@ -124,8 +124,8 @@ struct OverlappingTests {
         async let second = channel.postAndWait(2)
         await begun.wait(count: 2)
         gate.open()
-        #expect(await first.completed == 1)
-        #expect(await second.completed == 1)
+        #expect(await first.completedCount == 1)
+        #expect(await second.completedCount == 1)
         withExtendedLifetime(token) {}
     }
 
@@ -140,7 +140,7 @@ struct OverlappingTests {
             channel.post(1)
             await entered.wait(until: 1)
             token.cancel()
-            async let drained: Void = token.cancelAndDrain()
+            async let drained: Void = token.cancelAndWait()
             gate.open()
             await drained
             #expect(isCancelled.value == (overlapping == .replace))
@@ -155,7 +155,7 @@ struct OverlappingTests {
         }
         channel.post(1)
         await begun.wait(count: 1)
-        async let finished: Void = token.finish()
+        async let finished: Void = token.drain()
         await wait(for: token.isActive) { !$0 }
         gate.open()
         await finished
@@ -204,14 +204,14 @@ struct OverlappingTests {
                 group.addTask {
                     for number in 0..<250 {
                         let report = await channel.postAndWait(task * 250 + number)
-                        reports.withLock { $0 = ($0.completed + report.completed, $0.dropped + report.dropped) }
+                        reports.withLock { $0 = ($0.completed + report.completedCount, $0.dropped + report.droppedCount) }
                     }
                 }
             }
         }
         #expect(reports.withLock { $0.completed + $0.dropped } == 1_000)
         #expect(token.deliveredCount + token.droppedCount == 1_000 && token.waitingCount == 0)
-        #expect(await channel.postAndWait(-1).completed == 1)
+        #expect(await channel.postAndWait(-1).completedCount == 1)
         #expect(last.all == [-1])
     }
 
@@ -244,7 +244,7 @@ struct OverlappingTests {
         let state = StateChannel((total: 0, number: 0))
         let token = state.map(\.total).listen(overlapping: .concurrent(4)) { (total: Int) async in begun.record(total) }
         for number in 1...2_000 { state.set((number / 2, number)) }
-        await token.finish()
+        await token.drain()
         #expect(begun.all.sorted() == Array(0...1_000))
     }
 

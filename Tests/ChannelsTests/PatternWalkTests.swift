@@ -24,7 +24,7 @@ struct PatternWalkTests {
         let token = crowd.board[matching: "crowd.*"].listen { _ in }
         #expect(crowd.channels[0].listenerCount == 1)
         #expect(crowd.board.snapshot().channels.count == 20_000)
-        crowd.board.removeAll(owner)
+        crowd.board.removeListeners(of: owner)
         token.cancel()
         #expect(crowd.channels.allSatisfy { $0.isEmpty })
         #expect((1...64).contains(crowd.board.mostNamesVisitedAtOnce))

@@ -20,7 +20,7 @@ struct PostAndWaitTests {
         ]
         let report = await channel.postAndWait(1)
         #expect(finished.value == 4)
-        #expect(report.reached == 4 && report.completed == 4 && report.isComplete)
+        #expect(report.reachedCount == 4 && report.completedCount == 4 && report.isComplete)
         withExtendedLifetime(tokens) {}
     }
 
@@ -41,7 +41,7 @@ struct PostAndWaitTests {
         do {
             let resource = Resource()
             released = resource
-            channel.post(1, from: Origin.remote("till")) { withExtendedLifetime(resource) {} }
+            channel.post(1, from: MessageOrigin.remote("till")) { withExtendedLifetime(resource) {} }
         }
         let posts = await kept.wait(count: 2)
         #expect(posts.allSatisfy { $0.origin == .remote("till") })
@@ -65,7 +65,7 @@ struct PostAndWaitTests {
             await passed.wait(count: 2)
             owner = nil
             gate.open()
-            let discarded = await report.discarded
+            let discarded = await report.discardedCount
             #expect(discarded == 1 && token.deliveredCount == 1 && owner == nil)
             withExtendedLifetime(last) {}
         }
@@ -104,7 +104,7 @@ struct PostAndWaitTests {
                 for _ in 0..<(round % 7) { await Task.yield() }
                 token.cancel()
             }
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             #expect(message == nil, "what was discarded is kept")
         }
     }
@@ -120,7 +120,7 @@ struct PostAndWaitTests {
                 heard.record(message)
                 if message == 1 {
                     let report = await channel.postAndWait(2)
-                    #expect(report.reached == 1)
+                    #expect(report.reachedCount == 1)
                 } else {
                     gate.open()
                 }
@@ -159,9 +159,9 @@ struct PostAndWaitTests {
         let waiting = Task { await channel.postAndWait(1) }
         await wait(for: token.waitingCount) { $0 > 0 }
         channel.post(2)
-        #expect(await waiting.value.dropped == 1)
+        #expect(await waiting.value.droppedCount == 1)
         queue.resume()
-        await token.cancelAndDrain()
+        await token.cancelAndWait()
     }
 
     /// What waits for nobody who posts is waited for.
@@ -216,7 +216,7 @@ struct PostAndWaitTests {
         let channel = Channel<Int>()
         let messages = channel.messages()
         let report = await channel.postAndWait(1)
-        #expect(report.reached == 1 && report.completed == 1)
+        #expect(report.reachedCount == 1 && report.completedCount == 1)
         #expect(messages.waitingCount == 1)
     }
 
@@ -232,7 +232,7 @@ struct PostAndWaitTests {
                         let passing = channel.listen { (_: Int) async in }
                         let report = await channel.postAndWait(message)
                         #expect(
-                            report.reached == report.completed + report.discarded + report.dropped
+                            report.reachedCount == report.completedCount + report.discardedCount + report.droppedCount
                                 + report.failures.count
                         )
                         passing.cancel()
@@ -258,7 +258,7 @@ struct PostAndWaitTests {
             for message in 0..<100 { group.addTask { await channel.postAndWait(message) } }
             await wait(for: token.waitingCount) { $0 >= 100 }
             queue.resume()
-            for await report in group { #expect(report.completed + report.discarded == 1) }
+            for await report in group { #expect(report.completedCount + report.discardedCount == 1) }
         }
         #expect(token.deliveredCount + token.discardedCount == 100)
         #expect(calls.value < 100)

@@ -37,7 +37,7 @@ struct RaceTests {
                 switch index {
                 case 0: board.add(bell, for: (any Sounding).self)
                 case 1: board.remove(bell, for: (any Sounding).self)
-                case 2: board.removeAll(bell)
+                case 2: board.removeListeners(of: bell)
                 default: if board.notify((any Sounding).self, { _ in }) > 1 { most.add() }
                 }
             }

@@ -75,8 +75,8 @@ struct RecursionTests {
     }
 
     /// No channel has more than one post.
-    @Test(arguments: [Diagnostics.off, .counts])
-    func aPatternListenerHearsPostsNestedOnManyChannels(diagnostics: Diagnostics) async {
+    @Test(arguments: [Switchboard.Diagnostics.off, .counts])
+    func aPatternListenerHearsPostsNestedOnManyChannels(diagnostics: Switchboard.Diagnostics) async {
         let board = Switchboard(diagnostics: diagnostics)
         let heard = Tally()
         let token = board[matching: "deep.*"].listen { post throws in

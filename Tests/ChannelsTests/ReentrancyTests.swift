@@ -62,8 +62,8 @@ struct ReentrancyTests {
     /// What posts the same again.
     enum Loop: CaseIterable { case owner, token, interceptor, mainActor, pattern, patternWithOwner }
 
-    @MainActor @Test(arguments: Loop.allCases, [Diagnostics.off, .counts])
-    func theFaultOfALoopNamesTheListenerOfWhateverKind(_ loop: Loop, _ diagnostics: Diagnostics) async {
+    @MainActor @Test(arguments: Loop.allCases, [Switchboard.Diagnostics.off, .counts])
+    func theFaultOfALoopNamesTheListenerOfWhateverKind(_ loop: Loop, _ diagnostics: Switchboard.Diagnostics) async {
         let faults = Recorder<Fault>()
         let board = Switchboard(onFault: { faults.record($0) }, diagnostics: diagnostics)
         let (channel, owner) = (board.channel("loop.channel" as ChannelName<Int>), Owner())
@@ -236,7 +236,7 @@ struct ReentrancyTests {
         await wait(for: tokens[1].waitingCount) { $0 >= 2 }
         #expect(reports.count == 0)
         queue.resume()
-        #expect(await reports.wait(count: 1).map(\.completed) == [2])
+        #expect(await reports.wait(count: 1).map(\.completedCount) == [2])
         withExtendedLifetime(tokens) {}
     }
 

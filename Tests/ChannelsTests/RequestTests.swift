@@ -21,7 +21,7 @@ struct RequestTests {
         await entered.wait()
         // An immediate task runs until it waits.
         let draining = Task.immediate {
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             events.record("drained")
         }
         #expect(events.all == ["asked"])
@@ -47,7 +47,7 @@ struct RequestTests {
         let channel = RequestChannel<Int, Int>()
         let own = Slot<ListenerToken>()
         own.value = channel.respond { request in
-            await own.value?.cancelAndDrain()
+            await own.value?.cancelAndWait()
             return request
         }
         #expect(try await channel.ask(7) == 7)
@@ -116,7 +116,7 @@ struct RequestTests {
         let error = #expect(throws: (any Error).self) { try result.get() }
         #expect(isTimeout ? (error as? ChannelError)?.code == .timedOut : error is CancellationError)
         await ended.wait()
-        await token.cancelAndDrain()
+        await token.cancelAndWait()
         await living.wait(untilAtMost: 0)
     }
 
@@ -146,7 +146,7 @@ struct RequestTests {
         }
         #expect(!ended.isOpen, "the responder goes on, and nobody waits for it")
         gate.open()
-        await token.cancelAndDrain()
+        await token.cancelAndWait()
         await living.wait(untilAtMost: 0)
     }
 
@@ -159,7 +159,7 @@ struct RequestTests {
                 let answer = try await channel.ask(number, timeout: .seconds(3_600))
                 #expect(answer.number == number)
             }
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
         }
         await living.wait(untilAtMost: 0)
         let error = await #expect(throws: ChannelError.self) { try await channel.ask(1, timeout: .seconds(3_600)) }

@@ -64,7 +64,7 @@ import Testing
         await searched.wait(count: 2)
         #expect(field.results == [])
         answerIsThere.open()
-        #expect(await report.completed == 1)
+        #expect(await report.completedCount == 1)
         #expect(searched.all == ["tea", "cake"])
         #expect(field.results == ["cake 1", "cake 2"])
         #expect(faults.all.isEmpty)
@@ -76,7 +76,7 @@ import Testing
         async let first = typed.postAndWait("tea")
         await searched.wait(count: 1)
         async let second = typed.postAndWait("cake")
-        #expect(await first.dropped == 1)
+        #expect(await first.droppedCount == 1)
         answerIsThere.open()
         #expect(await second.isComplete)
         withExtendedLifetime(field) {}
@@ -87,8 +87,8 @@ import Testing
         pauseIsOver.open()
         async let report = typed.postAndWait("tea")
         await searched.wait(count: 1)
-        await typed.removeListenersAndDrain(of: field)
+        await typed.removeListenersAndWait(of: field)
         #expect(field.results == [] && typed.isEmpty)
-        #expect(await report.completed == 0)
+        #expect(await report.completedCount == 0)
     }
 }

@@ -122,7 +122,7 @@ struct StateChannelRaceTests {
             state.set(-1)
             for token in tokens.all {
                 #expect(!token.isActive)
-                await token.cancelAndDrain()
+                await token.cancelAndWait()
             }
             for heard in heard { #expect(heard.count == 1 && (0...20).contains(heard.all[0]), "\(heard.all)") }
             #expect(state.listenerCount == 1)

@@ -20,7 +20,7 @@ struct StateWaitTests {
         await ended.wait(count: 3)
         let report = await state.setAndWait(1)
         #expect(ended.all.count { $0 == 1 } == 3)
-        #expect(report.reached == 3 && report.completed == 3)
+        #expect(report.reachedCount == 3 && report.completedCount == 3)
         withExtendedLifetime(tokens) {}
     }
 
@@ -29,7 +29,7 @@ struct StateWaitTests {
         let token = state.listen { (value: Int) async in heard.record(value) }
         let report = await state.updateAndWait { $0 += 5 }
         #expect(state.value == 5 && heard.all.last == 5)
-        #expect(report.completed == 1)
+        #expect(report.completedCount == 1)
         withExtendedLifetime(token) {}
     }
 
@@ -60,7 +60,7 @@ struct StateWaitTests {
         await wait(for: state.value) { $0 == 2 }
         #expect(heard.all == [0])
         release.signal()
-        #expect(await report.completed == 1)
+        #expect(await report.completedCount == 1)
         #expect(heard.all == [0, 1, 2])
         await first
         withExtendedLifetime(token) {}
@@ -77,7 +77,7 @@ struct StateWaitTests {
             for task in 0..<8 {
                 group.addTask {
                     var completed = 0
-                    for number in 0..<200 { completed += await state.setAndWait(task * 200 + number).completed }
+                    for number in 0..<200 { completed += await state.setAndWait(task * 200 + number).completedCount }
                     return completed
                 }
             }
@@ -99,18 +99,18 @@ struct StateWaitTests {
     }
 
     @Test func whereNobodyListensSetAndWaitReturnsAtOnce() async {
-        #expect(await state.setAndWait(3).reached == 0)
+        #expect(await state.setAndWait(3).reachedCount == 0)
         #expect(state.value == 3)
     }
 
     @Test func changesBeginWithTheNextValue() async {
-        let heard = Recorder(of: state.changes)
-        var read = state.changes.messages().makeAsyncIterator()
+        let heard = Recorder(of: state.updates)
+        var read = state.updates.messages().makeAsyncIterator()
         state.set(1)
         state.set(2)
         #expect(heard.all == [1, 2])
         #expect(await read.next() == 2)
-        let large = Recorder(of: state.changes.filter { $0 > 3 })
+        let large = Recorder(of: state.updates.filter { $0 > 3 })
         for value in 3...5 { state.set(value) }
         #expect(large.all == [4, 5])
     }
@@ -120,7 +120,7 @@ struct TimedNextTests {
     private let channel = Channel<Int>()
 
     @Test func nextWithATimeoutReturnsTheMessageThatSatisfiesIt() async throws {
-        async let next = channel.next(timeout: .patience) { $0 > 2 }
+        async let next = channel.first(timeout: .patience) { $0 > 2 }
         await wait(for: channel.listenerCount) { $0 == 1 }
         for number in 1...4 { channel.post(number) }
         #expect(try await next == 3)
@@ -129,7 +129,7 @@ struct TimedNextTests {
 
     @Test func nextThrowsWhenItsTimeIsOver() async {
         for timeout in [Duration.milliseconds(20), .zero, .seconds(-1)] {
-            let error = await #expect(throws: ChannelError.self) { try await channel.next(timeout: timeout) }
+            let error = await #expect(throws: ChannelError.self) { try await channel.first(timeout: timeout) }
             #expect(error?.code == .timedOut)
             #expect(error.map { "\($0)".contains("\(timeout)") } == true)
         }
@@ -141,7 +141,7 @@ struct TimedNextTests {
         for exponent in 0..<20 {
             let state = StateChannel(1)
             var hasArrived = false
-            let next = try? await state.next(timeout: .milliseconds(1 << exponent)) { value in
+            let next = try? await state.first(timeout: .milliseconds(1 << exponent)) { value in
                 guard value == 1 else { return true }
                 state.set(2)
                 hasArrived = !state.isEmpty
@@ -157,18 +157,18 @@ struct TimedNextTests {
     }
 
     @Test func nextWithATimeoutEndsWithItsTaskAndItsChannel() async throws {
-        let waiting = Task { [channel] in try await channel.next(timeout: .patience) }
+        let waiting = Task { [channel] in try await channel.first(timeout: .patience) }
         await wait(for: channel.listenerCount) { $0 == 1 }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
-        async let ended = channel.next(timeout: .patience)
+        async let ended = channel.first(timeout: .patience)
         await wait(for: channel.listenerCount) { $0 == 1 }
         channel.finish()
         #expect(try await ended == nil)
     }
 
     @Test func aStatesCurrentValueIsTestedFirst() async throws {
-        #expect(try await StateChannel(4).next(timeout: .patience) { $0 > 3 } == 4)
+        #expect(try await StateChannel(4).first(timeout: .patience) { $0 > 3 } == 4)
     }
 }
 

@@ -80,8 +80,8 @@ struct SwitchboardTests {
         let board = Switchboard()
         board.state(.stock, initial: 1).set(2)
         #expect(board.state(.stock, initial: 3).value == 2)
-        #expect(board.removeChannel(StateName.stock))
-        #expect(!board.removeChannel(StateName.stock))
+        #expect(board.removeState(StateName.stock))
+        #expect(!board.removeState(StateName.stock))
         #expect(board.state(.stock, initial: 3).value == 3)
     }
 
@@ -139,7 +139,7 @@ struct SwitchboardTests {
         let before = board[matching: ">"].listen { post in heard.record("before \(post.message)") }
         old.post(0)
         #expect(heard.all == ["before 0"])
-        #expect(board.removeChannel(.number) && board.removeChannel(StateName.stock))
+        #expect(board.removeChannel(.number) && board.removeState(StateName.stock))
         let after = board[matching: ">"].listen { post in heard.record("after \(post.message)") }
         #expect(old.post(1) == 0)
         state.set(2)
@@ -163,7 +163,7 @@ struct SwitchboardTests {
             board.add(owner, for: (any Sounding).self)
         }
         calls.set(0)
-        board.removeAll(leaving)
+        board.removeListeners(of: leaving)
         #expect(board[.number].post(1) == 2)
         board.state("rules.state", initial: 0).set(1)
         #expect(calls.value == 4)

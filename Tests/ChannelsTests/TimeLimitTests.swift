@@ -27,8 +27,8 @@ struct TimeLimitTests {
     @Test(arguments: over)
     func waitingWithoutTimeThrowsAtOnce(time: Duration) async {
         let (channel, state, recorder) = (Channel<Int>(), StateChannel(0), Recorder<Int>())
-        await #expect(throws: ChannelError.self) { try await channel.next(timeout: time) }
-        await #expect(throws: ChannelError.self) { try await state.next(timeout: time) }
+        await #expect(throws: ChannelError.self) { try await channel.first(timeout: time) }
+        await #expect(throws: ChannelError.self) { try await state.first(timeout: time) }
         await #expect(throws: TestFailure.self) { try await recorder.next(timeout: time) }
     }
 
@@ -40,7 +40,7 @@ struct TimeLimitTests {
             return request
         }
         #expect(try await requests.ask(1, timeout: time) == 1)
-        async let two = state.next(timeout: time) { $0 == 2 }
+        async let two = state.first(timeout: time) { $0 == 2 }
         async let recorded = recorder.next(timeout: time)
         await wait(for: state.listenerCount) { $0 == 1 }
         state.set(2)
@@ -60,7 +60,7 @@ struct TimeLimitTests {
         }
         await #expect(throws: ChannelError.self) { try await requests.ask(1, timeout: .nanoseconds(1)) }
         let channel = Channel<Int>()
-        await #expect(throws: ChannelError.self) { try await channel.next(timeout: .nanoseconds(1)) }
+        await #expect(throws: ChannelError.self) { try await channel.first(timeout: .nanoseconds(1)) }
         gate.open()
         withExtendedLifetime((token, channel)) {}
     }

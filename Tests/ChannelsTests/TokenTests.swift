@@ -49,7 +49,7 @@ struct TokenTests {
         token?.resume()
         #expect(token?.isPaused == false)
         token?.cancel()
-        await token?.cancelAndDrain()
+        await token?.cancelAndWait()
         #expect(token?.isActive == false)
         #expect(token?.missedCount == 0)
         #expect(token?.deliveredCount == 0)

@@ -48,18 +48,18 @@ struct TooLateTests {
             },
             state.listen(body()),
             state.listen { [witness = Witness(living)] (_: Int) async in withExtendedLifetime(witness) {} },
-            state.changes.listen(on: queue, body()),
+            state.updates.listen(on: queue, body()),
             state.map { $0 }.listen(body()), named.listen(body()), named.posts.map(\.message).listen(body()),
             namedState.listen(body()),
         ]
         #expect(living.value == 0)
         #expect(tokens.allSatisfy { !$0.isActive })
         #expect(channel.post(1) == 0)
-        for token in tokens { await token.finish() }
+        for token in tokens { await token.drain() }
         for await _ in channel.messages() {}
         for await _ in state.messages() {}
         for await _ in state.map({ $0 }).messages() {}
-        #expect(await channel.next() == nil)
+        #expect(await channel.first() == nil)
     }
 
     @Test func aListenerOfAnOwnerInItsDeinitIsFreedAsAfterIt() {
@@ -84,7 +84,7 @@ struct TooLateTests {
                     body(late, post.message)
                     return .continue
                 },
-                state.listen(late, body()), state.changes.listen(late, on: queue, body()),
+                state.listen(late, body()), state.updates.listen(late, on: queue, body()),
                 state.map { $0 }.listen(late, body()), board[name].listen(late, body()),
                 board[matching: "late.*"].listen(late, pattern()), board.posts.listen(late, pattern()),
                 requests.respond(late) { [witness = Witness(living)] _, request in

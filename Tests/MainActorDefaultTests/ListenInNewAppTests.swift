@@ -107,10 +107,10 @@ struct ListenInNewAppTests {
         }
         let token = channel.listen { [model] number in await model.save("e\(number)") }
         let report = await channel.postAndWait(1)
-        #expect(report.reached == 4)
+        #expect(report.reachedCount == 4)
         #expect(report.failures.count == 1)
         #expect(model.heard.sorted() == ["a1", "blocal", "c1", "d1", "e1"])
-        await token.cancelAndDrain()
+        await token.cancelAndWait()
     }
 
     @Test func onceAndInterceptForms() {
@@ -134,7 +134,7 @@ struct ListenInNewAppTests {
         }
         channel.posts.listen(model, on: queue, once: true) { _, post in numbers.record(post.message * 10) }
         let token = channel.listen(on: queue) { number in numbers.record(number * 100) }
-        #expect(await channel.postAndWait(1).completed == 3)
+        #expect(await channel.postAndWait(1).completedCount == 3)
         #expect(numbers.all.sorted() == [1, 10, 100])
         withExtendedLifetime(token) {}
     }
@@ -184,7 +184,7 @@ struct ListenInNewAppTests {
             me.hear("sync \(number)")
             await me.save("async \(number)")
         }
-        #expect(await channel.postAndWait(1).completed == 4)
+        #expect(await channel.postAndWait(1).completedCount == 4)
         #expect(await store.heard.sorted() == ["async 1", "init 1", "inside 1", "isolated 1", "sync 1"])
     }
 
@@ -213,7 +213,7 @@ struct ListenInNewAppTests {
         }
         #expect(heard == [2, 3])
         let other = Channel<Int>()
-        let task = Task { await other.next(where: { $0 > 1 }) }
+        let task = Task { await other.first(where: { $0 > 1 }) }
         await wait(for: other.isEmpty) { !$0 }
         other.post(1)
         other.post(2)

@@ -87,10 +87,10 @@ struct WholeAPIInNewAppTests {
         board[.checkout].listen(model, once: true) { me, checkout in me.hear("once") }
         #expect(board[.checkout].post(Checkout(total: 1), from: model) == 5)
         #expect(model.heard == ["1", "2", "shop.checkout", "once"])
-        #expect(await board[.checkout].postAndWait(Checkout(total: 2)).completed == 4)
+        #expect(await board[.checkout].postAndWait(Checkout(total: 2)).completedCount == 4)
         #expect(model.heard.last == "saved 2")
         #expect(board[.checkout].listenerCount == 4)
-        board.removeAll(model)
+        board.removeListeners(of: model)
         #expect(board[.checkout].post(Checkout(total: 3)) == 0)
     }
 
@@ -132,18 +132,18 @@ struct WholeAPIInNewAppTests {
         aisle.enter()
         #expect(aisle.post(["total": 1], to: "app.aisle") == 2)
         #expect(aisle.totals == [1])
-        #expect(await aisle.postAndWait(["total": 5], to: "app.aisle").completed == 2)
+        #expect(await aisle.postAndWait(["total": 5], to: "app.aisle").completedCount == 2)
         #expect(aisle.totals.sorted() == [1, 3, 3, 5])
     }
 
     @Test func waitingForANameAndForAState() async {
         let level = StateChannel(1)
-        let (readings, high) = (board[.checkout].messages(), Task { await level.next { $0 > model.heard.count } })
+        let (readings, high) = (board[.checkout].messages(), Task { await level.first { $0 > model.heard.count } })
         board[.checkout].post(Checkout(total: 1))
         var iterator = readings.makeAsyncIterator()
         #expect(await iterator.next()?.total == 1)
         #expect(await high.value == 1)
-        let next = Task { await board[.checkout].next(where: { $0.total > model.heard.count + 1 }) }
+        let next = Task { await board[.checkout].first(where: { $0.total > model.heard.count + 1 }) }
         await wait(for: board[.checkout].listenerCount) { $0 >= 2 }
         board[.checkout].post(Checkout(total: 1))
         board[.checkout].post(Checkout(total: 2))

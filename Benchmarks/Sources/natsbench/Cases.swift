@@ -159,7 +159,7 @@ struct BridgeCase: Case {
                 configuration: configuration
             )
             Task { try await bridge.run() }
-            _ = await bridge.status.next { $0.isReady }
+            _ = await bridge.status.first { $0.isReady }
         }
     }
 

@@ -17,28 +17,33 @@ extension Channel {
 }
 
 extension Channel {
-    /// Creates a channel that calls a closure when its first listener is added and when its last one is
-    /// removed, to start and stop its source.
+    /// Creates a channel whose source runs only while somebody listens.
     ///
     /// ```swift
-    /// let position = Channel<Fix>(onDemand: { hasListeners in
-    ///     hasListeners ? sensor.start() : sensor.stop()
+    /// let position = Channel<Fix>(onDemand: { position in
+    ///     let sensor = Sensor { fix in position.post(fix) }
+    ///     return { sensor.stop() }
     /// })
     /// ```
     ///
+    /// A paused listener is no demand. If the source keeps the channel, the channel lives until its last
+    /// listener goes.
+    ///
     /// - Parameters:
-    ///   - onDemand: Called alternately with true (first listener added) and false (last one removed, or the
-    ///     channel deallocated or finished). Calls never overlap and hold no lock. They run on the thread
-    ///     that made the change, or on one already calling the closure. A deallocated owner is noticed at the
-    ///     next post, or when the thread that registered the first listener happens to register others.
+    ///   - onDemand: Called when there is a first listener that is not paused: takes the channel, starts the
+    ///     source, and returns what stops it. That is called when the last such listener is removed or paused,
+    ///     or the channel is deallocated or finished. Then it may begin again. The calls alternate, never overlap
+    ///     and hold no lock. They run on the thread that made the change, or on one that is making such a call.
+    ///     A deallocated owner is noticed at the next post, or when the thread that registered the first
+    ///     listener happens to register others.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
-        onDemand: @escaping @Sendable (_ hasListeners: Bool) -> Void,
+        onDemand: @escaping @Sendable (Channel<Message>) -> @Sendable () -> Void,
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil
     ) {
         self.init(reentrancy: reentrancy, onFault: onFault)
-        Demand.report(onDemand, of: list)
+        Demand.follow(list) { [weak self] in self.map(onDemand) }
     }
 }
 
@@ -50,42 +55,51 @@ private final class DemandDelegate: ListenerListDelegate {
     func didChangeListening(in list: ListenerList) { changed() }
 }
 
-/// Reports when the first listener is added and the last one removed. `state` is guarded by its mutex; `onDemand`
-/// is called without it.
+/// Starts a source when there is a first listener that is not paused, and stops it after the last one. `state` is
+/// guarded by its mutex; the closures are called without it.
 final class Demand: ListenerListDelegate {
+    typealias Stop = @Sendable () -> Void
+
     private struct State {
         var isHeard = false
-        /// Whether a thread is calling the closure. It checks again afterwards.
-        var isReporting = false
+        /// Whether a thread is calling a closure. It checks again afterwards.
+        var isCalling = false
+        /// What stops the source. Used only by the thread that is calling.
+        var stop: Stop?
     }
 
     private let state = Locked(State())
-    private let onDemand: @Sendable (Bool) -> Void
+    /// Nil if the channel is gone.
+    private let start: @Sendable () -> Stop?
     private let next: (any ListenerListDelegate)?
 
-    private init(_ onDemand: @escaping @Sendable (Bool) -> Void, before next: (any ListenerListDelegate)?) {
-        self.onDemand = onDemand
+    private init(_ start: @escaping @Sendable () -> Stop?, before next: (any ListenerListDelegate)?) {
+        self.start = start
         self.next = next
     }
 
-    static func report(_ onDemand: @escaping @Sendable (Bool) -> Void, of list: ListenerList) {
-        list.delegate = Demand(onDemand, before: list.delegate)
+    static func follow(_ list: ListenerList, _ start: @escaping @Sendable () -> Stop?) {
+        list.delegate = Demand(start, before: list.delegate)
     }
 
     func didChangeListening(in list: ListenerList) {
-        while let isHeard = begin(list) {
-            onDemand(isHeard)
-            state.withLock { $0.isReporting = false }
+        defer { list.didUnlock() }
+        while let stop = begin(list) {
+            if let stop { stop() }
+            // Released before the next call begins.
+            let started = stop == nil ? start() : nil
+            state.withLock { $0 = State(isHeard: $0.isHeard, stop: started) }
         }
     }
 
-    private func begin(_ list: ListenerList) -> Bool? {
-        state.withLock { state in
-            // Read under the lock: the later thread reads the later count.
-            let isHeard = list.listenerCountNow > 0
-            guard !state.isReporting, isHeard != state.isHeard else { return nil }
-            state = State(isHeard: isHeard, isReporting: true)
-            return isHeard
+    /// Returns nil if there is nothing to call; else what stops the source, or nil to start it.
+    private func begin(_ list: ListenerList) -> Stop?? {
+        state.withLock { state -> Stop?? in
+            // Asked under the lock: the later thread gets the later answer.
+            let isHeard = list.hasDemand
+            guard !state.isCalling, isHeard != state.isHeard else { return nil }
+            defer { state = State(isHeard: isHeard, isCalling: true) }
+            return .some(isHeard ? nil : state.stop ?? {})
         }
     }
 

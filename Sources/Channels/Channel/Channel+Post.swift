@@ -42,27 +42,38 @@ extension Channel {
     /// ones.
     ///
     /// A sequence has finished when the message is in its buffer. Inside a listener, this does not wait for
-    /// that listener, nor for listeners that are awaiting it. If the task is cancelled, the message stays
-    /// delivered and the report covers the listeners finished by then.
+    /// that listener, nor for listeners that are awaiting it. If the task is cancelled, or the time is up, the
+    /// message stays delivered; the report counts the listeners that have not finished.
     ///
+    /// - Parameter timeout: How long to wait; nil for no limit. Time during which the machine sleeps does not
+    ///   count.
     /// - Returns: The outcome of the message.
     @discardableResult
     public func postAndWait(
         _ message: Message,
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        timeout: Duration? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
         let site = PackedSite(fileID, line)
-        return await postAndWait(message, from: sender, origin: .local, echo: echo, at: site, isolation: isolation)
+        return await postAndWait(
+            message,
+            from: sender,
+            origin: .local,
+            echo: echo,
+            timeout: timeout,
+            at: site,
+            isolation: isolation
+        )
     }
 
     /// Delivers a message from another process, and suspends until every listener has finished with it.
     package func postAndWait(
         _ message: Message,
-        from origin: Origin,
+        from origin: MessageOrigin,
         _ delivery: RemoteDelivery? = nil,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
@@ -73,9 +84,10 @@ extension Channel {
     func postAndWait(
         _ message: Message,
         from sender: (any AnyObject & Sendable)?,
-        origin: Origin,
+        origin: MessageOrigin,
         _ delivery: RemoteDelivery? = nil,
         echo: Bool,
+        timeout: Duration? = nil,
         at site: PackedSite,
         isolation: isolated (any Actor)?
     ) async -> DeliveryReport {
@@ -83,14 +95,14 @@ extension Channel {
         let envelope = Envelope(list.name, sender: sender, origin: origin, delivery, tracker: tracker)
         let post = PostOptions(from: sender, echo: echo, isolation: isolation, at: site, envelope)
         MessageAddress.lending(message) { _ = list.post($0, post) }
-        return await tracker.wait()
+        return await tracker.wait(timeout: timeout)
     }
 
     /// Delivers a message from another process, without waiting for its listeners.
     /// - Parameter onEnd: Called on any thread when every listener has finished with it.
     package func post(
         _ message: Message,
-        from origin: Origin,
+        from origin: MessageOrigin,
         _ delivery: RemoteDelivery? = nil,
         isolation: isolated (any Actor)? = #isolation,
         onEnd: @escaping @Sendable () -> Void
@@ -121,10 +133,19 @@ extension Channel where Message == Void {
     public func postAndWait(
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        timeout: Duration? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        await postAndWait((), from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation)
+        await postAndWait(
+            (),
+            from: sender,
+            echo: echo,
+            timeout: timeout,
+            fileID: fileID,
+            line: line,
+            isolation: isolation
+        )
     }
 }

@@ -9,14 +9,12 @@ extension Channel {
         line: UInt = #line,
         _ body: @escaping @Sendable (Owner, Posted<Message>, _ echo: Bool) -> Bool
     ) -> ListenerToken {
-        let options = ListenerOptions(Priority(.max), fileID, line)
-        let interceptor = _Interceptor<Message>(owner, options) { message, owner, frame in
+        intercept(owner, ListenerOptions(ListenerPriority(.max), fileID, line)) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
                 let post = Posted(message.load(as: Message.self), frame.envelope)
                 if body(owner, post, frame.pointee.excluded == 0) { frame.stop() }
             }
         }
-        return _intercept(interceptor)
     }
 
     /// Delivers a withheld message, and suspends until every listener has finished with it.

@@ -19,7 +19,7 @@
 ///
 /// A direct call takes no lock and allocates nothing. Enqueueing a message takes the spin lock of its lane.
 /// All methods may be called from any thread.
-public final class Channel<Message: Sendable>: Listenable, Interceptable, ListenerContainer {
+public final class Channel<Message: Sendable>: Listenable, ListenerContainer {
     @usableFromInline let list: ListenerList
 
     /// Creates a channel.
@@ -50,12 +50,6 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable, Listen
     @inlinable
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         list.register(listener.registration)
-    }
-
-    /// Used by ``Interceptable``.
-    @inlinable
-    public func _intercept(_ interceptor: consuming _Interceptor<Message>) -> ListenerToken {
-        list.register(interceptor.registration)
     }
 
     /// An implementation detail of ``ListenerContainer``.

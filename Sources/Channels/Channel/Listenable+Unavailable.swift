@@ -18,9 +18,9 @@ extension Listenable {
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         on queue: DispatchQueue? = nil,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         _ method: any Sendable...
     ) -> ListenerToken {
         fatalError()
@@ -32,9 +32,9 @@ extension Listenable {
     public func listen<each Owner>(
         _ owner: repeat each Owner,
         queue: DispatchQueue,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         _ body: @isolated(any) @Sendable (repeat each Owner, Message) async throws -> Void
     ) -> ListenerToken {
         fatalError()
@@ -54,7 +54,7 @@ extension LocalListenable {
     @discardableResult
     public func listen<each Owner>(
         _ owner: repeat each Owner,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
         _ body: @isolated(any) (repeat each Owner, Message) async throws -> Void
     ) -> LocalListenerToken {

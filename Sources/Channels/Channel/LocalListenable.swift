@@ -21,7 +21,7 @@ extension LocalListenable {
     @discardableResult @inlinable
     public func listen<Owner: AnyObject>(
         _ owner: Owner,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -38,7 +38,7 @@ extension LocalListenable {
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         actor owner: isolated Owner,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -52,7 +52,7 @@ extension LocalListenable {
     /// Registers a listener that lives as long as the token returned.
     @inlinable
     public func listen(
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -68,7 +68,7 @@ extension LocalListenable {
     /// An error raises ``Fault/Code/listenerThrew``.
     @inlinable
     public func listen(
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
         fileID: StaticString = #fileID,
         line: UInt = #line,

@@ -22,4 +22,7 @@ public final class LocalListenerToken {
 
     /// Whether the listener is paused.
     public var isPaused: Bool { entry.isPaused }
+
+    /// Stores the token in a collection whose listeners end together.
+    public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) { tokens.append(self) }
 }

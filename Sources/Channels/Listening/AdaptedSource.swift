@@ -42,9 +42,6 @@ extension Listenable {
 
     /// Transforms each message.
     ///
-    /// For an equatable part of a state use ``StateChannel/map(_:)``, whose listeners are called only when
-    /// the part changes.
-    ///
     /// - Parameter transform: Runs on the poster's thread, once per message and listener. It must not block.
     @inlinable
     public func map<Other: Sendable>(
@@ -60,7 +57,21 @@ extension Listenable {
     public func compactMap<Other: Sendable>(
         _ transform: @escaping @Sendable (Message) -> Other?
     ) -> some Listenable<Other> {
-        AdaptedSource(self) { $0.compactMap(transform) }
+        AdaptedSource(self) { $0.compactAdapted(transform) }
+    }
+
+    /// Skips a message that equals the one before.
+    ///
+    /// ```swift
+    /// sensor.level.removingDuplicates().listen(self) { me, level in me.show(level) }
+    /// ```
+    ///
+    /// Each listener has its own memory, which begins with the first message it receives. Messages are compared
+    /// as they are posted, before they are queued, so a full buffer may drop one between two equal ones. `==`
+    /// runs on the poster's thread, without a lock; it must not block.
+    @inlinable
+    public func removingDuplicates() -> some Listenable<Message> where Message: Equatable {
+        AdaptedSource(self) { $0.removingDuplicates() }
     }
 
     /// Limits each listener to its first `count` messages.
@@ -89,6 +100,44 @@ extension Listenable {
 /// - Precondition: `count` is positive.
 @usableFromInline
 func requirePrefix(_ count: Int) { require(count > 0, "prefix(\(count)): the count must be positive; write 1 or more") }
+
+extension Listener where Message: Equatable & Sendable {
+    @inlinable
+    consuming func removingDuplicates() -> Listener<Message> {
+        let last = LastMessage<Message>()
+        return filtered { last.replace(with: $0) }
+    }
+}
+
+/// The last message that passed, and how many have.
+///
+/// A lock guards it, because several threads may post at once. It is not held while messages are compared: that is the
+/// user's code.
+@usableFromInline
+final class LastMessage<Message: Equatable & Sendable>: Sendable {
+    @usableFromInline let last = Locked<(message: Message?, count: Int)>((nil, 0))
+
+    @usableFromInline
+    init() {}
+
+    /// Returns whether the message is another than the last, whose place it takes then.
+    @inlinable
+    func replace(with message: Message) -> Bool {
+        while true {
+            let before = last.withLock { $0 }
+            if let last = before.message, last == message { return false }
+            // The old one is released without the lock.
+            var other: Message? = message
+            let isStored = last.withLock { last in
+                guard last.count == before.count else { return false }
+                swap(&last.message, &other)
+                last.count += 1
+                return true
+            }
+            if isStored { return true }
+        }
+    }
+}
 
 extension Listener {
     @inlinable

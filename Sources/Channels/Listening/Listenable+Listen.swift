@@ -23,9 +23,9 @@ extension Listenable {
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
@@ -53,9 +53,9 @@ extension Listenable {
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         overlapping: OverlappingPolicy = .queue,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -90,9 +90,9 @@ extension Listenable {
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         on queue: DispatchQueue,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
@@ -117,9 +117,9 @@ extension Listenable {
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
@@ -145,9 +145,9 @@ extension Listenable {
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         overlapping: OverlappingPolicy = .queue,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -177,9 +177,9 @@ extension Listenable {
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @inlinable
     public func listen(
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
@@ -200,9 +200,9 @@ extension Listenable {
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     @inlinable
     public func listen(
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
@@ -228,9 +228,9 @@ extension Listenable {
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     @inlinable
     public func listen(
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         overlapping: OverlappingPolicy = .queue,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -255,9 +255,9 @@ extension Listenable {
     @inlinable
     public func listen(
         on queue: DispatchQueue,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,

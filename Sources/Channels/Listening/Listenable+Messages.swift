@@ -7,13 +7,11 @@ extension Listenable {
     /// The sequence listens from this call on, counts as a listener and does not keep the channel alive.
     ///
     /// - Parameters:
-    ///   - buffering: How many messages may be queued, and which one is dropped beyond that. By default, a
-    ///     channel keeps all messages; a state keeps the newest value, so the last one read is the one
-    ///     stored.
+    ///   - buffering: How many messages may be queued, and which one is dropped beyond that.
     ///   - priority: Where the sequence stands among the listeners.
     public func messages(
-        buffering: BufferingPolicy? = nil,
-        priority: Priority = .normal,
+        buffering: BufferingPolicy = .automatic,
+        priority: ListenerPriority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> MessageSequence<Message> {
@@ -23,17 +21,19 @@ extension Listenable {
         return MessageSequence(buffer: SequenceBuffer(token, number, source: Self.self))
     }
 
-    /// Waits for the next message that satisfies a condition; for a state, the current value is tested first.
+    /// Waits for the first message, from now on, that satisfies a condition; for a state, the current value is
+    /// tested first.
     ///
-    /// Listens from this call on, tests every message in order, and does not keep the channel alive.
+    /// Listens during this call only, tests every message in order, and does not keep the channel alive. In a
+    /// loop it misses what is posted between two calls: read ``messages(buffering:priority:fileID:line:)``.
     ///
     /// ```swift
-    /// let large = await till.sold.next { $0.total > 100 }
+    /// let large = await till.sold.first { $0.total > 100 }
     /// ```
     ///
     /// - Parameter predicate: Called in the caller's isolation. It may use the channel.
     /// - Returns: The message; nil if the channel is deallocated or finished, or the task is cancelled.
-    public consuming func next(
+    public consuming func first(
         isolation: isolated (any Actor)? = #isolation,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -47,10 +47,10 @@ extension Listenable {
         return nil
     }
 
-    /// Waits for the next message that satisfies a condition, for a limited time; for a state, the current
-    /// value is tested first.
+    /// Waits for the first message, from now on, that satisfies a condition, for a limited time; for a state,
+    /// the current value is tested first.
     ///
-    /// Listens from this call on, tests every message in order, and does not keep the channel alive.
+    /// Listens during this call only, tests every message in order, and does not keep the channel alive.
     ///
     /// - Parameters:
     ///   - timeout: How long to wait. Time during which the machine sleeps does not count.
@@ -58,7 +58,7 @@ extension Listenable {
     /// - Returns: The message; nil if the channel is deallocated or finished.
     /// - Throws: ``ChannelError/Code/timedOut`` when the time is up, or at once if it is zero or negative;
     ///   `CancellationError` when the task is cancelled.
-    public consuming func next(
+    public consuming func first(
         timeout: Duration,
         isolation: isolated (any Actor)? = #isolation,
         fileID: StaticString = #fileID,

@@ -10,7 +10,7 @@
 ///         _ listener: consuming Listener<Int>,
 ///         isolation: isolated (any Actor)?
 ///     ) -> ListenerToken {
-///         sales.register(listener.map { (sale: Sale) in sale.total }, isolation: isolation)
+///         sales.register(listener.adapted { (sale: Sale) in sale.total }, isolation: isolation)
 ///     }
 /// }
 /// ```
@@ -59,22 +59,22 @@ public struct Listener<Message> {
 extension Listener: @unchecked Sendable where Message: Sendable {}
 
 extension Listener {
-    /// Adapts the listener to messages of another type.
-    /// - Parameter transform: Converts a source message. Runs in the listener's isolation domain (for a
+    /// Returns this listener as one of the source's messages.
+    /// - Parameter transform: Converts a source message to one of the listener's. Runs in the listener's isolation domain (for a
     ///   sequence, its reader's), or on the poster's thread if the listener filters or uses `overlapping:`.
     ///   Must not block.
     @inlinable
-    public consuming func map<Source>(
+    public consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message
     ) -> Listener<Source> {
         adaptedAtDelivery { message, _ in transform(message) }
     }
 
-    /// Adapts the listener to some messages of another type.
-    /// - Parameter transform: Converts a source message, or returns nil to skip it, so that it takes no place
+    /// Returns this listener as one of some of the source's messages.
+    /// - Parameter transform: Converts a source message to one of the listener's, or returns nil to skip it, so that it takes no place
     ///   in a buffer. Runs on the poster's thread, once per message and listener. Must not block.
     @inlinable
-    public consuming func compactMap<Source>(
+    public consuming func compactAdapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message?
     ) -> Listener<Source> {
         adapting { message, _, deliver in

@@ -55,8 +55,8 @@ extension ListenerContainer where Self: Sendable {
     /// `once`: use its token.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListenersAndDrain(of owner: AnyObject) async {
-        await _listeners.list?.removeListenersAndDrain(of: owner)
+    public func removeListenersAndWait(of owner: AnyObject) async {
+        await _listeners.list?.removeListenersAndWait(of: owner)
     }
 }
 

@@ -48,7 +48,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     @discardableResult
     public func add(
         _ observer: Observer,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Bool {

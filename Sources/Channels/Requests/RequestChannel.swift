@@ -51,7 +51,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     @discardableResult
     public func respond<Owner: AnyObject & Sendable>(
         _ owner: Owner,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Request) async throws -> Response
@@ -69,7 +69,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     @discardableResult
     public func respond<Owner: Actor>(
         _ owner: Owner,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ body: @escaping @Sendable (isolated Owner, Request) async throws -> Response
@@ -86,7 +86,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     /// The closure inherits the isolation of the code around it. Calls may overlap. An error is thrown to the
     /// asker and raises no fault.
     public func respond(
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Request) async throws -> Response
@@ -95,8 +95,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     }
 
     /// Asks the responder with the highest priority.
-    /// - Parameter timeout: How long to wait; nil for no limit. Time during which the machine sleeps does not
-    ///   count. With zero or less, no responder is asked.
+    /// - Parameter timeout: How long to wait; nil for no limit. The default of five minutes only bounds what a
+    ///   responder that never answers holds up: give the time that the answer is worth. Time during which the
+    ///   machine sleeps does not count. With zero or less, no responder is asked.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder``;
     ///   ``ChannelError/Code/recursionLimit`` if 1,024 calls wait for each other;
     ///   ``ChannelError/Code/timedOut`` or `CancellationError`, both without delay. After either of these
@@ -104,7 +105,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     /// - Complexity: O(1), plus one step for each paused or deallocated responder before the one asked.
     public func ask(
         _ request: Request,
-        timeout: Duration? = nil,
+        timeout: Duration? = .seconds(300),
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async throws -> Response {
@@ -125,15 +126,23 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
 
     /// Asks every responder concurrently, and waits for all answers.
     ///
-    /// If the task is cancelled, every answer still missing becomes a `CancellationError` immediately.
+    /// When the time is up, every answer still missing becomes ``ChannelError/Code/timedOut``; if the task is
+    /// cancelled, a `CancellationError`. Both come without delay; the responders' tasks are cancelled, but not
+    /// awaited.
     ///
+    /// - Parameter timeout: How long to wait; nil for no limit. The default of five minutes only bounds what a
+    ///   responder that never answers holds up: give the time that the answer is worth. Time during which the
+    ///   machine sleeps does not count. With zero or less, no responder is asked.
     /// - Returns: The answers in the order of priority; empty if there are no responders. If 1,024 calls wait
-    ///   for each other, one failure: ``ChannelError/Code/recursionLimit``.
+    ///   for each other, one failure: ``ChannelError/Code/recursionLimit``. If the timeout is zero or less, one
+    ///   failure, too.
     public func askAll(
         _ request: Request,
+        timeout: Duration? = .seconds(300),
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async -> [Result<Response, any Error>] {
+        if let timeout, timeout <= .zero { return [.failure(timedOut(after: timeout))] }
         let trace = list.activeInstrument?.traceRequest(Request.self, on: list, at: PackedSite(fileID, line))
         if let error = recursionError { return [.failure(error)] }
         let responders = responders(most: .max)
@@ -145,7 +154,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
             for (index, responder) in responders.enumerated() {
                 group.addTask {
                     do {
-                        return (index, .success(try await self.answer(of: responder, to: request, trace)))
+                        let answer = try await self.answer(of: responder, to: request, trace, timeout: timeout)
+                        return (index, .success(answer))
                     } catch { return (index, .failure(error)) }
                 }
             }
@@ -220,7 +230,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         of responder: Responder,
         to request: Request,
         _ trace: (any MessageTrace)?,
-        timeout: Duration? = nil
+        timeout: Duration?
     ) async throws -> Response {
         let first = FirstResult<Response>()
         let chain = ListenerChain(responder.entry, upstream: ListenerChain.call)

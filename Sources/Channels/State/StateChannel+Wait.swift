@@ -4,18 +4,22 @@ extension StateChannel {
     /// Values are delivered one after the other: this first waits for its turn. Inside a listener it does not
     /// wait for listeners that are awaiting the caller.
     ///
+    /// - Parameters:
+    ///   - sender: Who sets it, as ``Posted/sender``.
+    ///   - timeout: How long to wait; nil for no limit. The value stays set when the time is up.
     /// - Returns: The outcome of the value. A refused value is not delivered.
     @discardableResult
     public func setAndWait(
         _ value: State,
+        from sender: (any AnyObject & Sendable)? = nil,
+        timeout: Duration? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
         let tracker = PostTracker.awaitingTurn()
-        return await tracker.wait(
-            isWaiting: store(value, tracker.post(on: core.list, isolation, PackedSite(fileID, line)))
-        )
+        let post = tracker.post(on: core.list, from: sender, isolation, PackedSite(fileID, line))
+        return await tracker.wait(isWaiting: store(value, post), timeout: timeout)
     }
 
     /// Changes the value in place, and suspends until every listener reached has finished with it.
@@ -24,9 +28,14 @@ extension StateChannel {
     /// wait for listeners that are awaiting the caller. The body runs under the lock of the state, and must
     /// not use it.
     ///
+    /// - Parameters:
+    ///   - sender: Who changes it, as ``Posted/sender``.
+    ///   - timeout: How long to wait; nil for no limit. The change stays when the time is up.
     /// - Returns: The outcome of the value. A refused change is not delivered.
     @discardableResult
     public func updateAndWait<Failure: Error>(
+        from sender: (any AnyObject & Sendable)? = nil,
+        timeout: Duration? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
@@ -34,8 +43,8 @@ extension StateChannel {
     ) async throws(Failure) -> DeliveryReport {
         let tracker = PostTracker.awaitingTurn()
         var waits = false
-        try update(tracker.post(on: core.list, isolation, PackedSite(fileID, line)), &waits, body)
-        return await tracker.wait(isWaiting: waits)
+        try update(tracker.post(on: core.list, from: sender, isolation, PackedSite(fileID, line)), &waits, body)
+        return await tracker.wait(isWaiting: waits, timeout: timeout)
     }
 }
 
@@ -47,13 +56,18 @@ extension PostTracker {
         return tracker
     }
 
-    fileprivate func post(on list: ListenerList, _ isolation: (any Actor)?, _ site: PackedSite) -> PostOptions {
-        PostOptions(isolation: isolation, at: site, Envelope(list.name, tracker: self))
+    fileprivate func post(
+        on list: ListenerList,
+        from sender: (any AnyObject & Sendable)?,
+        _ isolation: (any Actor)?,
+        _ site: PackedSite
+    ) -> PostOptions {
+        PostOptions(isolation: isolation, at: site, Envelope(list.name, sender: sender, tracker: self))
     }
 
     /// - Parameter isWaiting: Whether the turn is still to come.
-    fileprivate func wait(isWaiting: Bool) async -> DeliveryReport {
+    fileprivate func wait(isWaiting: Bool, timeout: Duration?) async -> DeliveryReport {
         if !isWaiting { finish(.settled) }
-        return await wait()
+        return await wait(timeout: timeout)
     }
 }

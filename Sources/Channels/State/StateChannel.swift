@@ -22,9 +22,9 @@
 /// - A change made by a listener is refused if 1,024 changes, of this state and others, have led to it, or if
 ///   little of the stack is left. The value stays as it was, and a fault is raised. A listener registered by
 ///   such a chain starts with the next value; one resumed by it stays paused.
-/// - The body of ``update(fileID:line:isolation:_:)`` is the only user code that runs under a lock of this
+/// - The body of ``update(from:fileID:line:isolation:_:)`` is the only user code that runs under a lock of this
 ///   library, the state's own. Using the state in it traps. Values replaced by
-///   ``set(_:fileID:line:isolation:)`` are released without the lock.
+///   ``set(_:from:fileID:line:isolation:)`` are released without the lock.
 ///
 /// All methods may be called from any thread.
 public final class StateChannel<State: Sendable>: Listenable, ListenerContainer {
@@ -35,19 +35,17 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         self.init(initial, name: nil, faults: .with(onFault))
     }
 
-    /// Creates a state that calls `onDemand` when its first listener is added and its last one removed, to
-    /// start and stop its source.
-    /// - Parameter onDemand: Called alternately with true (first listener added) and false (last one removed,
-    ///   or the state deallocated or finished). Calls never overlap and hold no lock;
-    ///   ``Channel/init(onDemand:reentrancy:onFault:)`` names their threads.
+    /// Creates a state whose source runs only while somebody listens.
+    /// - Parameter onDemand: Takes the state and starts its source; returns what stops the source. See
+    ///   ``Channel/init(onDemand:reentrancy:onFault:)``, which names the threads.
     @_disfavoredOverload  // the trailing closure of `StateChannel(0) { … }` is a fault handler
     public convenience init(
         _ initial: State,
-        onDemand: @escaping @Sendable (_ hasListeners: Bool) -> Void,
+        onDemand: @escaping @Sendable (StateChannel<State>) -> @Sendable () -> Void,
         onFault: FaultHandler? = nil
     ) {
         self.init(initial, onFault: onFault)
-        Demand.report(onDemand, of: list)
+        Demand.follow(list) { [weak self] in self.map(onDemand) }
     }
 
     init(_ initial: State, name: String?, faults: FaultReporter) {
@@ -81,15 +79,17 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     /// is refused (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of
     /// this state.
     ///
+    /// - Parameter sender: Who sets it, as ``Posted/sender``.
     /// - Complexity: O(*n*) in the number of listeners that this call delivers to.
     @inlinable
     public func set(
         _ value: State,
+        from sender: (any AnyObject & Sendable)? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) {
-        store(value, PostOptions(isolation: isolation, at: PackedSite(fileID, line)))
+        store(value, options(from: sender, isolation, PackedSite(fileID, line)))
     }
 
     /// - Returns: Whether it waits to be delivered.
@@ -110,16 +110,28 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     /// traps. If it throws, the value is unchanged and nothing is delivered. If the change is refused (see
     /// ``StateChannel``), the body runs on a copy that is discarded.
     ///
+    /// - Parameter sender: Who changes it, as ``Posted/sender``.
     /// - Returns: The result of the body.
     @inlinable @discardableResult
     public func update<Result, Failure: Error>(
+        from sender: (any AnyObject & Sendable)? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var waits = false
-        return try update(PostOptions(isolation: isolation, at: PackedSite(fileID, line)), &waits, body)
+        return try update(options(from: sender, isolation, PackedSite(fileID, line)), &waits, body)
+    }
+
+    /// The sender travels with the value, because values of a state take turns.
+    @inlinable
+    func options(
+        from sender: (any AnyObject & Sendable)?,
+        _ isolation: (any Actor)?,
+        _ site: PackedSite
+    ) -> PostOptions {
+        PostOptions(isolation: isolation, at: site, sender.map { core.envelope(from: $0) })
     }
 
     @inlinable
@@ -175,7 +187,8 @@ extension StateChannel {
     ) -> ListenerToken {
         core.trapInsideUpdate("listen")
         // A listener gets every value; a reader the newest.
-        let buffering = listener.registration.buffering ?? (listener.registration.isSequence ? .newest(1) : .unbounded)
+        let asked = listener.registration.buffering
+        let buffering = asked.isAutomatic && listener.registration.isSequence ? .newest(1) : asked
         if case .async(_, _, .ignore) = listener.registration.delivery {
             fatalError(
                 "StateChannel<\(State.self)>: overlapping .ignore could leave the listener with a value other than the one "

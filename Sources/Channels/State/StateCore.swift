@@ -32,6 +32,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         guarded.withLock { list.layout.copy(from: $0.value.address, to: target) }
     }
 
+    @usableFromInline
+    func envelope(from sender: any AnyObject & Sendable) -> Envelope { Envelope(list.name, sender: sender) }
+
     /// Stores a value and delivers it, after those that already wait.
     /// - Parameters:
     ///   - message: The address of the value, which is only read.
@@ -100,7 +103,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 
     /// Registers an entry and hands it the current value, between two changes.
     /// - Parameter startsWithNext: Whether it receives later values only.
-    func add(_ entry: ListenerEntry, _ priority: Priority, _ post: PostOptions, startsWithNext: Bool) {
+    func add(_ entry: ListenerEntry, _ priority: ListenerPriority, _ post: PostOptions, startsWithNext: Bool) {
         // No value is set while the state's lock is held. The entry's number excludes it from the values that
         // wait; those set later find it registered; the current value takes its turn between the two. The
         // list's lock is taken inside, never the reverse. If it is refused, the next value is the first.

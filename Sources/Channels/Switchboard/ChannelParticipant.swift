@@ -65,13 +65,15 @@ extension ChannelParticipant where Self: Sendable {
     }
 
     /// Posts a message to a channel, with this object as sender, and suspends until every listener reached
-    /// has finished.
+    /// has finished, or the time is up.
+    /// - Parameter timeout: How long to wait; nil for no limit.
     /// - Returns: The outcome of the message.
     @discardableResult
     public func postAndWait(
         _ message: [String: any Sendable],
         to name: ChannelName<[String: any Sendable]>,
         echo: Bool = true,
+        timeout: Duration? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
@@ -80,6 +82,7 @@ extension ChannelParticipant where Self: Sendable {
             message,
             from: self,
             echo: echo,
+            timeout: timeout,
             fileID: fileID,
             line: line,
             isolation: isolation

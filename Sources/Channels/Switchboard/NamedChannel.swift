@@ -9,7 +9,7 @@
 /// A lightweight value that looks up the channel at each use. It keeps the switchboard alive, not the
 /// channel.
 @frozen
-public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, ListenerContainer {
+public struct NamedChannel<Message: Sendable>: Listenable, ListenerContainer {
     @usableFromInline let switchboard: Switchboard
     @usableFromInline let key: NameKey
 
@@ -33,12 +33,36 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable, Listen
         return channel.register(listener, isolation: isolation)
     }
 
-    /// Used by ``Interceptable``.
-    public func _intercept(_ interceptor: consuming _Interceptor<Message>) -> ListenerToken {
+    /// Registers a closure that receives every message before the listeners, and may replace or stop it.
+    ///
+    /// The channel is created if needed, and kept while it has interceptors. See
+    /// ``Channel/intercept(_:priority:fileID:line:_:)``.
+    @discardableResult
+    public func intercept<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        priority: ListenerPriority = .normal,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping @Sendable (Owner, Posted<Message>) throws -> Interception<Message>
+    ) -> ListenerToken {
         let channel = channel
-        // The registration keeps the channel alive from here on.
         defer { withExtendedLifetime(channel) {} }
-        return channel._intercept(interceptor)
+        return channel.intercept(owner, priority: priority, fileID: fileID, line: line, body)
+    }
+
+    /// Registers an interceptor that lives as long as the token returned.
+    ///
+    /// The channel is created if needed, and kept while it has interceptors. See
+    /// ``Channel/intercept(priority:fileID:line:_:)``.
+    public func intercept(
+        priority: ListenerPriority = .normal,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping @Sendable (Posted<Message>) throws -> Interception<Message>
+    ) -> ListenerToken {
+        let channel = channel
+        defer { withExtendedLifetime(channel) {} }
+        return channel.intercept(priority: priority, fileID: fileID, line: line, body)
     }
 
     /// An implementation detail of ``ListenerContainer``.
@@ -82,11 +106,15 @@ extension NamedChannel {
     /// ones.
     ///
     /// Inside a listener, it does not wait for that listener.
+    ///
+    /// - Parameter timeout: How long to wait; nil for no limit. The message stays delivered when the time is
+    ///   up; the report counts the listeners that have not finished.
     @discardableResult
     public func postAndWait(
         _ message: Message,
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        timeout: Duration? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
@@ -98,6 +126,7 @@ extension NamedChannel {
             from: sender,
             origin: .local,
             echo: echo,
+            timeout: timeout,
             at: site,
             isolation: isolation
         )
@@ -166,11 +195,20 @@ extension NamedChannel where Message == Void {
     public func postAndWait(
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        timeout: Duration? = nil,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        await postAndWait((), from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation)
+        await postAndWait(
+            (),
+            from: sender,
+            echo: echo,
+            timeout: timeout,
+            fileID: fileID,
+            line: line,
+            isolation: isolation
+        )
     }
 }
 

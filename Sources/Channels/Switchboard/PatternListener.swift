@@ -11,7 +11,7 @@ final class PatternListener: Sendable {
     let pattern: ChannelPattern?
     let hub: ListenerList
     let listener: ListenerEntry
-    private let priority: Priority
+    private let priority: ListenerPriority
     private let site: PackedSite
     /// Whether it receives the messages of states, too.
     private let hearsStates: Bool

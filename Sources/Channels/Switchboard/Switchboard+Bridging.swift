@@ -56,7 +56,7 @@ extension Switchboard {
     package func deliver<Message: Sendable>(
         _ message: Message,
         to name: ChannelName<Message>,
-        from origin: Origin,
+        from origin: MessageOrigin,
         _ delivery: RemoteDelivery? = nil,
         onEnd: (@Sendable () -> Void)?
     ) async throws -> DeliveryReport {
@@ -76,12 +76,12 @@ extension Switchboard {
 
 extension StateChannel {
     /// Stores a value from another process.
-    package func set(_ value: State, from origin: Origin, isolation: isolated (any Actor)? = #isolation) {
+    package func set(_ value: State, from origin: MessageOrigin, isolation: isolated (any Actor)? = #isolation) {
         store(value, PostOptions(isolation: isolation, Envelope(core.list.name, origin: origin)))
     }
 }
 
-extension Priority {
+extension ListenerPriority {
     /// After every other.
-    package static let last = Priority(.min)
+    package static let last = ListenerPriority(.min)
 }

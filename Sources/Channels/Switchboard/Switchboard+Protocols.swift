@@ -1,6 +1,6 @@
 extension Switchboard {
     /// Returns the channel for a protocol type. Two protocols with the same name have separate channels.
-    public func protocolChannel<Observer: Sendable>(_ observer: Observer.Type) -> ProtocolChannel<Observer> {
+    public func observers<Observer: Sendable>(_ observer: Observer.Type) -> ProtocolChannel<Observer> {
         let channel = protocols.channel(Observer.self) { ProtocolChannel(faults: faults) }
         // Also for an existing one: an instrument that was added while it was entered may not have found it.
         instrument?.apply(to: channel.list)
@@ -14,11 +14,11 @@ extension Switchboard {
     public func add<Observer: Sendable>(
         _ observer: Observer,
         for type: Observer.Type,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Bool {
-        protocolChannel(type).add(observer, priority: priority, fileID: fileID, line: line)
+        observers(type).add(observer, priority: priority, fileID: fileID, line: line)
     }
 
     /// Removes an observer of one protocol.

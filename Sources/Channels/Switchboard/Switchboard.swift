@@ -10,7 +10,7 @@
 /// ## Behavior
 /// - A name has one channel while anyone holds it, listens to it or intercepts it. Unused names take no
 ///   memory and may be reused with another type. A sequence, or a task in
-///   ``Listenable/next(isolation:fileID:line:where:)``, counts as a listener; one of a pattern does not.
+///   ``Listenable/first(isolation:fileID:line:where:)``, counts as a listener; one of a pattern does not.
 /// - A name has one kind (messages, state, requests) and one type. A conflict between typed names traps; a
 ///   conflict with a name given at run time throws ``ChannelError/Code/typeMismatch``. The message names both
 ///   types.
@@ -18,7 +18,7 @@
 ///   If only patterns match, a post costs several times as much as with a listener. The first post creates a
 ///   channel for those that follow. Up to 1,024 such channels are kept, each for as long as a pattern matches
 ///   it.
-/// - Named states and request channels are kept until ``removeChannel(_:)-(String)``.
+/// - Named states and request channels are kept until ``removeState(_:)`` or ``removeRequests(_:)``.
 /// - Everything else works as for ``Channel``.
 ///
 /// All methods may be called from any thread.
@@ -144,14 +144,14 @@ public final class Switchboard: Sendable {
     /// listeners.
     /// - Returns: Whether the name was in use.
     @discardableResult
-    public func removeChannel<State: Sendable>(_ name: StateName<State>) -> Bool {
+    public func removeState<State: Sendable>(_ name: StateName<State>) -> Bool {
         remove(name.key)
     }
 
     /// Frees the name of a request channel. A channel you still hold keeps working, but without its name.
     /// - Returns: Whether the name was in use.
     @discardableResult
-    public func removeChannel<Request: Sendable, Response: Sendable>(_ name: RequestName<Request, Response>) -> Bool {
+    public func removeRequests<Request: Sendable, Response: Sendable>(_ name: RequestName<Request, Response>) -> Bool {
         remove(name.key)
     }
 
@@ -159,7 +159,7 @@ public final class Switchboard: Sendable {
     /// without its name.
     /// - Returns: Whether the name was in use; false for an invalid name.
     @discardableResult
-    public func removeChannel(_ name: String) -> Bool {
+    public func removeChannel(named name: String) -> Bool {
         guard let key = try? NameKey(validating: name) else { return false }
         return remove(key)
     }
@@ -167,7 +167,7 @@ public final class Switchboard: Sendable {
     /// Ends every listener, interceptor, responder and observation that an object owns on this switchboard,
     /// including those of patterns.
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
-    public func removeAll(_ owner: AnyObject) {
+    public func removeListeners(of owner: AnyObject) {
         for (slot, _) in registry.channels { slot.list.removeListeners(of: owner) }
         for listener in patterns.all { listener.hub.removeListeners(of: owner) }
         for channel in protocols.all { channel.remove(object: owner) }

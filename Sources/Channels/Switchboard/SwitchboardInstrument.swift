@@ -46,7 +46,7 @@ extension Switchboard {
 
     /// Adds an instrument.
     /// - Returns: The token. Keep it: the instrument is used while it lives.
-    public func add(_ instrument: some ChannelInstrument) -> InstrumentToken {
+    public func addInstrument(_ instrument: some ChannelInstrument) -> InstrumentToken {
         InstrumentToken(instruments, instruments.add(instrument))
     }
 }
@@ -65,4 +65,7 @@ public final class InstrumentToken: Sendable {
 
     /// Removes the instrument. Idempotent. Posts already made still use it for their listeners.
     public func cancel() { instruments.remove(id) }
+
+    /// Stores the token in a collection whose instruments are removed together.
+    public func store(in tokens: inout some RangeReplaceableCollection<InstrumentToken>) { tokens.append(self) }
 }

@@ -3,10 +3,14 @@
 /// Every drop is counted (``ListenerToken/droppedCount``). ``oldest(_:)`` also raises
 /// ``Fault/Code/bufferOverflow``, because the latest message is lost; ``newest(_:)`` raises no fault.
 public struct BufferingPolicy: Equatable, Sendable {
-    package enum Kind: Sendable { case unbounded, oldest, newest }
+    package enum Kind: Sendable { case automatic, unbounded, oldest, newest }
 
     package let kind: Kind
     package let limit: Int
+
+    /// Leaves the choice to the source: a channel keeps every message; a state does, too, for a listener, and
+    /// for a sequence only the newest value, so the last one read is the one stored.
+    public static let automatic = BufferingPolicy(kind: .automatic, limit: .max)
 
     /// Keeps every message.
     public static let unbounded = BufferingPolicy(kind: .unbounded, limit: .max)
@@ -31,9 +35,13 @@ public struct BufferingPolicy: Equatable, Sendable {
         return BufferingPolicy(kind: .newest, limit: limit)
     }
 
+    @usableFromInline
+    var isAutomatic: Bool { kind == .automatic }
+
     /// The policy as it is written in code: `newest(64)`.
     var text: String {
         switch kind {
+        case .automatic: "automatic"
         case .unbounded: "unbounded"
         case .oldest: "oldest(\(limit))"
         case .newest: "newest(\(limit))"

@@ -3,10 +3,10 @@ public struct CallSite: Hashable, Sendable, CustomStringConvertible {
     /// The file, as `#fileID` names it: `Module/File.swift`.
     public let fileID: String
     /// The line, from 1.
-    public let line: Int
+    public let line: UInt
 
     /// Creates a site.
-    public init(fileID: String, line: Int) {
+    public init(fileID: String, line: UInt) {
         self.fileID = fileID
         self.line = line
     }

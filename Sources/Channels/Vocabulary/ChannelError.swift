@@ -1,4 +1,4 @@
-/// An error thrown by a switchboard or a request channel.
+/// An error thrown by a switchboard, a request channel, or a wait whose time is up.
 public struct ChannelError: Error, Sendable, CustomStringConvertible {
     /// The kind of an error. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -16,8 +16,8 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         /// Too many requests are nested: a responder asked another, which asked another, and so on. End the
         /// cycle of responders.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// The request was not answered in time. The responder may still be at work: only retry requests that
-        /// are safe to repeat, or raise the timeout.
+        /// The time is up: of a request, or of a wait for a message. A responder may still be at work: only
+        /// retry requests that are safe to repeat, or raise the timeout.
         public static let timedOut = Code(storage: .timedOut)
 
         /// The name of the code: `typeMismatch`.
@@ -32,7 +32,7 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
     public let description: String
 
     /// Creates an error, for test doubles and for tests of error handling.
-    package init(code: Code, name: String? = nil, description: String) {
+    public init(_ code: Code, name: String? = nil, description: String) {
         self.init(code, name: name, description)
     }
 

@@ -10,7 +10,7 @@
 ///         print(delivery.post.channelName, delivery.registrationSite, time)
 ///     }
 /// }
-/// let token = board.add(Stopwatch())
+/// let token = board.addInstrument(Stopwatch())
 /// ```
 ///
 /// The methods are called without a lock, on the thread and in the task that posts the message or runs the
@@ -67,14 +67,12 @@ public struct PostEvent: Sendable {
     public let channelName: String
     /// The kind of the channel.
     public let channelKind: ChannelKind
-    /// The type of the channel's messages.
-    public let messageType: any Any.Type
-    /// The type of the object given as `from:`.
-    public let senderType: (any Any.Type)?
+    private let message: any Any.Type
+    private let sender: (any Any.Type)?
     /// The source location of the post, if known.
     public let site: CallSite?
     /// Whether the message was posted here or came over a bridge.
-    public let origin: Origin
+    public let origin: MessageOrigin
 
     package init(
         channelName: String,
@@ -82,15 +80,21 @@ public struct PostEvent: Sendable {
         messageType: any Any.Type,
         senderType: (any Any.Type)?,
         site: CallSite?,
-        origin: Origin
+        origin: MessageOrigin
     ) {
         self.channelName = channelName
         self.channelKind = channelKind
-        self.messageType = messageType
-        self.senderType = senderType
+        message = messageType
+        sender = senderType
         self.site = site
         self.origin = origin
     }
+
+    /// The type of the channel's messages.
+    public var messageType: String { "\(message)" }
+
+    /// The type of the object given as `from:`.
+    public var senderType: String? { sender.map { "\($0)" } }
 }
 
 /// A call of a listener, as instruments see it.
@@ -99,8 +103,7 @@ public struct DeliveryEvent: Sendable {
     public let post: PostEvent
     /// How messages reach the listener.
     public let delivery: DeliveryKind
-    /// The type of the owner; nil if the token owns the listener.
-    public let ownerType: (any Any.Type)?
+    private let owner: (any Any.Type)?
     /// Where the listener was registered.
     public let registrationSite: CallSite
     /// The time from the post to this call.
@@ -118,9 +121,12 @@ public struct DeliveryEvent: Sendable {
     ) {
         self.post = post
         self.delivery = delivery
-        self.ownerType = ownerType
+        owner = ownerType
         self.registrationSite = registrationSite
         self.waitTime = waitTime
         self.context = context
     }
+
+    /// The type of the owner; nil if the token owns the listener.
+    public var ownerType: String? { owner.map { "\($0)" } }
 }

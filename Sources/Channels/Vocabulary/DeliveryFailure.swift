@@ -7,7 +7,8 @@ public struct DeliveryFailure: Sendable, CustomStringConvertible {
     /// Where the listener was registered.
     public let registrationSite: CallSite
 
-    package init(error: any Error, ownerType: String?, registrationSite: CallSite) {
+    /// Creates a failure, for test doubles.
+    public init(error: any Error, ownerType: String?, registrationSite: CallSite) {
         self.error = error
         self.ownerType = ownerType
         self.registrationSite = registrationSite

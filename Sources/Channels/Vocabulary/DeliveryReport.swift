@@ -1,49 +1,57 @@
-/// The outcome of a message posted with ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
+/// The outcome of a message posted with ``Channel/postAndWait(_:from:echo:timeout:fileID:line:isolation:)``.
 ///
-/// `reached` = `completed` + `failures` + `dropped` + `discarded`, unless the waiting task was cancelled:
-/// then it covers the listeners finished by then.
+/// `reachedCount` = `completedCount` + `failures.count` + `droppedCount` + `discardedCount` +
+/// `unfinishedCount`. The last is 0 unless the time was up, or the waiting task was cancelled.
 public struct DeliveryReport: Sendable {
     /// How many listeners the message was handed to.
-    public internal(set) var reached = 0
-    /// How many listeners finished. A sequence finishes once the message is in its buffer.
-    public internal(set) var completed = 0
+    public internal(set) var reachedCount = 0
+    /// How many listeners finished without an error. A sequence finishes once the message is in its buffer.
+    public internal(set) var completedCount = 0
     /// How many of those are sequences, whose readers may not have it yet.
-    package internal(set) var buffered = 0
+    package internal(set) var bufferedCount = 0
     /// The listeners that threw.
     public internal(set) var failures: [DeliveryFailure] = []
     /// How many listeners dropped the message, because of a full buffer or their ``OverlappingPolicy``.
-    public internal(set) var dropped = 0
+    public internal(set) var droppedCount = 0
     /// How many listeners were cancelled, or lost their owner, while the message was queued.
-    public internal(set) var discarded = 0
+    public internal(set) var discardedCount = 0
 
-    package init(
-        reached: Int = 0,
-        completed: Int = 0,
+    /// Creates a report, for test doubles.
+    ///
+    /// It has reached the listeners of every kind given here.
+    public init(
+        completedCount: Int = 0,
         failures: [DeliveryFailure] = [],
-        dropped: Int = 0,
-        discarded: Int = 0
+        droppedCount: Int = 0,
+        discardedCount: Int = 0,
+        unfinishedCount: Int = 0
     ) {
-        self.reached = reached
-        self.completed = completed
+        reachedCount = completedCount + failures.count + droppedCount + discardedCount + unfinishedCount
+        self.completedCount = completedCount
         self.failures = failures
-        self.dropped = dropped
-        self.discarded = discarded
+        self.droppedCount = droppedCount
+        self.discardedCount = discardedCount
     }
 
-    /// Whether every listener reached has finished without an error, before the waiting task was cancelled.
-    public var isComplete: Bool { completed == reached }
+    /// How many listeners had not finished when the wait ended: its time was up, or its task was cancelled.
+    public var unfinishedCount: Int { reachedCount - completedCount - failures.count - droppedCount - discardedCount }
+
+    /// Whether the message reached a listener, and every listener reached has finished without an error.
+    ///
+    /// False if there were no listeners, or if an interceptor stopped the message: nobody has handled it.
+    public var isComplete: Bool { reachedCount > 0 && completedCount == reachedCount }
 }
 
 extension DeliveryReport: CustomStringConvertible {
     /// One line: `3 reached: 1 completed, 1 failed, 1 dropped`.
     public var description: String {
-        var parts = ["\(completed) completed"]
-        for (count, what) in [(failures.count, "failed"), (dropped, "dropped"), (discarded, "discarded")]
-        where count > 0 {
+        var parts = ["\(completedCount) completed"]
+        for (count, what) in [
+            (failures.count, "failed"), (droppedCount, "dropped"), (discardedCount, "discarded"),
+            (unfinishedCount, "unfinished"),
+        ] where count > 0 {
             parts.append("\(count) \(what)")
         }
-        let unfinished = reached - completed - failures.count - dropped - discarded
-        if unfinished > 0 { parts.append("\(unfinished) unfinished") }
-        return "\(reached) reached: \(parts.joined(separator: ", "))"
+        return "\(reachedCount) reached: \(parts.joined(separator: ", "))"
     }
 }

@@ -1,17 +1,16 @@
 /// The options that all forms of `listen` share.
 @usableFromInline
 struct ListenerOptions {
-    @usableFromInline let priority: Priority
+    @usableFromInline let priority: ListenerPriority
     @usableFromInline let isOnce: Bool
-    /// Nil if the source decides.
-    @usableFromInline let buffering: BufferingPolicy?
+    @usableFromInline let buffering: BufferingPolicy
     @usableFromInline let site: PackedSite
 
     @inlinable
     init(
-        _ priority: Priority,
+        _ priority: ListenerPriority,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         _ fileID: StaticString,
         _ line: UInt
     ) {
@@ -19,7 +18,7 @@ struct ListenerOptions {
     }
 
     @usableFromInline
-    init(_ priority: Priority, once: Bool = false, buffering: BufferingPolicy? = nil, _ site: PackedSite) {
+    init(_ priority: ListenerPriority, once: Bool = false, buffering: BufferingPolicy = .automatic, _ site: PackedSite) {
         self.priority = priority
         isOnce = once
         self.buffering = buffering

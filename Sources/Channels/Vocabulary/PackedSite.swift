@@ -17,7 +17,7 @@ package struct PackedSite: Equatable, Sendable {
     @inlinable package static var unknown: PackedSite { PackedSite() }
 
     package var site: CallSite {
-        let line = Int(word & 0xFFFF)
+        let line = UInt(word & 0xFFFF)
         guard let start = unsafe UnsafePointer<UInt8>(bitPattern: UInt(word >> 16)) else {
             return CallSite(fileID: "", line: line)
         }

@@ -165,7 +165,7 @@ public final class Bridge: Sendable {
     /// - Throws: The reason if the bridge has ended; ``BridgeError/Code/closed`` if it was cancelled;
     ///   `CancellationError` if this task is cancelled.
     public func waitUntilReady() async throws {
-        let status = await status.next { $0.isReady || $0.phase == .ended }
+        let status = await status.first { $0.isReady || $0.phase == .ended }
         guard let status else { throw CancellationError() }
         if !status.isReady { throw status.reason ?? BridgeError(.closed, subject: record.name) }
     }

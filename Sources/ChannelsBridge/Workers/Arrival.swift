@@ -26,7 +26,7 @@ struct Arrival: Sendable {
     }
 
     /// The origin that listeners see.
-    var origin: Origin { .remote(envelope.source ?? "unknown") }
+    var origin: MessageOrigin { .remote(envelope.source ?? "unknown") }
 
     /// What identifies the message, if the envelope has an identifier: no other subject or source can have
     /// the same.

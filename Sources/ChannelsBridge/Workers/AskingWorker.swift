@@ -50,7 +50,7 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable, 
         } catch let error as BridgeError where error.code == .timedOut {
             // As where the responder is in this process.
             let detail = "no reply arrived from another process within \(context.configuration.requestTimeout)"
-            throw ChannelError(code: .timedOut, name: name, description: "\(kind) on '\(name)': \(detail)")
+            throw ChannelError(.timedOut, name: name, description: "\(kind) on '\(name)': \(detail)")
         } catch  where error is CancellationError || error is ChannelError || error is Failure {
             throw error
         } catch {
@@ -80,7 +80,7 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable, 
     private func noResponder(_ error: BridgeError?) -> ChannelError {
         let detail = error?.detail.map { " (\($0))" } ?? ""
         return ChannelError(
-            code: .noResponder,
+            .noResponder,
             name: name,
             description: "nobody responds on '\(name)', \(kind), in this process or another\(detail)"
         )

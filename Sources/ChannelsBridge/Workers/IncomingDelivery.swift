@@ -92,11 +92,11 @@ struct IncomingDelivery: Sendable {
             return try retryUndecodable(inbound, BridgeError.from(error, subject: arrival.subject), key)
         }
         let report = try await TraceContext.withCurrent(arrival.envelope.trace) { try await deliverInTime(deliver) }
-        let ended = report.completed + report.failures.count + report.dropped + report.discarded
-        if ended < report.reached, Task.isCancelled { return context.count(\.unfinished) }
-        if report.buffered > 0, report.buffered == report.reached { warn(arrival.subject) }
-        let hasFailed = !report.failures.isEmpty || ended < report.reached
-        guard hasFailed || report.dropped > 0 else {
+        let ended = report.completedCount + report.failures.count + report.droppedCount + report.discardedCount
+        if ended < report.reachedCount, Task.isCancelled { return context.count(\.unfinished) }
+        if report.bufferedCount > 0, report.bufferedCount == report.reachedCount { warn(arrival.subject) }
+        let hasFailed = !report.failures.isEmpty || ended < report.reachedCount
+        guard hasFailed || report.droppedCount > 0 else {
             failures[key] = nil
             if let identity, inbound.context?.isSettledByListener != true {
                 delivered.add(identity, number: inbound.sequence)

@@ -139,7 +139,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     // MARK: From here
 
     /// Called by the listener, one value at a time.
-    private func heard(_ value: State, _ origin: Origin) {
+    private func heard(_ value: State, _ origin: MessageOrigin) {
         _ = guarded.withLock { guarded -> Outgoing? in
             let isInitial = guarded.isInitial
             guarded.isInitial = false

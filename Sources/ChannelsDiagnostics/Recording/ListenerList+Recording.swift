@@ -9,7 +9,7 @@ extension ListenerList {
     /// - Parameters:
     ///   - diagnostics: Called under the recorder's lock: of two threads, the later one sets the later value.
     ///   - name: The name under which the channel is watched, if it has none.
-    func measure(_ instruments: Instruments, named name: String?, _ diagnostics: () -> Diagnostics) {
+    func measure(_ instruments: Instruments, named name: String?, _ diagnostics: () -> Switchboard.Diagnostics) {
         // A watched channel needs a recorder for its name and for the instruments that receive its faults.
         guard instrument != nil || name != nil || diagnostics().isOn else { return }
         let recorder = recorder ?? setInstrument(Recorder()) as? Recorder

@@ -10,7 +10,7 @@ extension Recorder {
     func traceState(
         on list: ListenerList,
         from senderType: (any Any.Type)?,
-        _ origin: Origin,
+        _ origin: MessageOrigin,
         at site: PackedSite,
         _ body: ((any MessageTrace)?) -> Void
     ) {
@@ -54,7 +54,7 @@ extension Recorder {
         _ frame: FrameReference?,
         _ list: ListenerList,
         _ senderType: (any Any.Type)?,
-        _ origin: Origin,
+        _ origin: MessageOrigin,
         of type: (any Any.Type)? = nil,
         at site: PackedSite,
         _ deliver: (PostTrace?) -> Void

@@ -23,8 +23,8 @@ extension Recorder {
         if mostWaiting > 0 { text += ", \(mostWaiting) waiting at most" }
         if failures > 0 { text += ", \(failures) failed" }
         guard traces else { return text }
-        if let slow = record.waited.histogram.percentile(0.99) { text += ", waited \(slow)" }
-        if let slow = record.spent.histogram.percentile(0.99) { text += ", took \(slow)" }
+        if let slow = record.waited.histogram.quantile(0.99) { text += ", waited \(slow)" }
+        if let slow = record.spent.histogram.quantile(0.99) { text += ", took \(slow)" }
         return text
     }
 }

@@ -13,7 +13,7 @@ internal import Synchronization
 /// `guarded`; no user code runs under it. The rest is atomic.
 final class Recorder: ListInstrument {
     private struct Guarded {
-        var diagnostics = Diagnostics.off
+        var diagnostics = Switchboard.Diagnostics.off
         /// The name under which a switchboard watches the channel, if it has none of its own.
         var name: String?
         var instruments: Instruments?
@@ -41,7 +41,7 @@ final class Recorder: ListInstrument {
         func last(_ count: Int) -> [KeptText] { Array(messages.suffix(count)) }
     }
 
-    private typealias KeptText = (number: Int, time: Int64, text: String, sender: String?, origin: Origin)
+    private typealias KeptText = (number: Int, time: Int64, text: String, sender: String?, origin: MessageOrigin)
 
     /// Further posters are counted together.
     private static let mostPosters = 256
@@ -58,7 +58,7 @@ final class Recorder: ListInstrument {
     func set(
         _ instruments: Instruments,
         named name: String?,
-        _ setting: () -> Diagnostics,
+        _ setting: () -> Switchboard.Diagnostics,
         _ announce: (Bool) -> Void
     ) {
         let former = guarded.withLock { guarded in
@@ -93,7 +93,7 @@ final class Recorder: ListInstrument {
 
     var name: String? { guarded.withLock { $0.name } }
 
-    private var diagnostics: Diagnostics { guarded.withLock { $0.diagnostics } }
+    private var diagnostics: Switchboard.Diagnostics { guarded.withLock { $0.diagnostics } }
 
     var traces: Bool { isTracing.load(ordering: .relaxed) }
 
@@ -123,7 +123,7 @@ final class Recorder: ListInstrument {
             MessageText(redacted: diagnostics.redacted).text(of: list.boxedMessage(of: frame), list.messageType)
         }
         let time = MonotonicClock.now
-        let sender = event.senderType.map { "\($0)" }
+        let sender = event.senderType
         guarded.withLock { guarded in
             let most = guarded.diagnostics.kept
             guard most > 0 else { return }

@@ -36,10 +36,10 @@ final class TimeCounts: @unchecked Sendable {  // a constant pointer to what is 
         longest.store(0, ordering: .relaxed)
     }
 
-    var histogram: Histogram {
+    var histogram: ListenerSnapshot.Histogram {
         var counts = (0..<Self.classCount).map { unsafe classes[$0].load(ordering: .relaxed) }
         while counts.last == 0 { counts.removeLast() }
-        return Histogram(
+        return ListenerSnapshot.Histogram(
             counts: counts,
             total: .nanoseconds(total.load(ordering: .relaxed)),
             longest: .nanoseconds(longest.load(ordering: .relaxed))

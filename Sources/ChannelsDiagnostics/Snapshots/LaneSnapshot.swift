@@ -16,7 +16,7 @@ struct LaneSnapshots {
     private(set) var all: [LaneSnapshot] = []
 
     /// Returns the index of a listener's lane; nil for one that no other listener shares.
-    mutating func index(of listener: ListenerEntry, _ waited: Histogram?) -> Int? {
+    mutating func index(of listener: ListenerEntry, _ waited: ListenerSnapshot.Histogram?) -> Int? {
         guard let lane = listener.lane else { return nil }
         let index: Int
         if let known = indices[lane.id] {

@@ -7,7 +7,7 @@ public struct ListenerSnapshot: Sendable {
     /// The type of the owner; nil if the token owns the listener.
     public let ownerType: String?
     /// The listener's priority.
-    public let priority: Priority
+    public let priority: ListenerPriority
     /// How messages reach the listener.
     public let delivery: DeliveryKind
     /// Whether the listener is paused.

@@ -6,10 +6,10 @@ public struct MessageSnapshot: Sendable {
     package let number: Int
     /// How long ago it was posted.
     public let age: Duration
-    /// The message as text, kept by ``Diagnostics/trace(keeping:redacting:)``.
+    /// The message as text, kept by ``Channels/Switchboard/Diagnostics/trace(keeping:redacting:)``.
     public let text: String
     /// The type of the object given as `from:`; nil without one.
     public let senderType: String?
     /// Whether it was posted here or came over a bridge.
-    public let origin: Origin
+    public let origin: MessageOrigin
 }

@@ -57,7 +57,7 @@ public struct ChannelPublisher<Source: Listenable>: Publisher {
 extension Listenable {
     /// A publisher that starts with the first message after each subscription, with an unbounded buffer for
     /// unmet demand.
-    public var publisher: ChannelPublisher<Self> { ChannelPublisher(self, .unbounded) }
+    public var publisher: ChannelPublisher<Self> { ChannelPublisher(self, .automatic) }
 
     /// Returns a publisher that starts with the first message after each subscription.
     ///

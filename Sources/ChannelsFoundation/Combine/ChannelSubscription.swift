@@ -208,7 +208,7 @@ private struct WaitingMessages<Message: Sendable>: Sendable {
         var dropped: Message?
         if count >= policy.limit {
             switch policy.kind {
-            case .oldest, .unbounded: return message
+            case .oldest, .unbounded, .automatic: return message
             case .newest: dropped = removeFirst()
             }
         }

@@ -27,7 +27,7 @@ final class Watch: Sendable {
 
     /// Counts from now on, and traces if asked to, in addition to the program's own diagnostics.
     func begin(_ tracing: Tracing) {
-        let added = board.add(faults)
+        let added = board.addInstrument(faults)
         token.withLock { $0 = added }
         record(tracing)
     }

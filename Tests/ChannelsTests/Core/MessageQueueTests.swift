@@ -148,6 +148,6 @@ struct MessageQueueTests {
         queue.discardAll()
         let isEmpty = queue.isEmpty
         let report = await tracker.wait()
-        #expect(isEmpty && report.reached == 14 && report.discarded == 14)
+        #expect(isEmpty && report.reachedCount == 14 && report.discardedCount == 14)
     }
 }

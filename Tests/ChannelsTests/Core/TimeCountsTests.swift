@@ -29,26 +29,26 @@ struct TimeCountsTests {
     }
 
     @Test func aPercentileIsTheEndOfItsClassOrTheLongest() {
-        let histogram = Histogram(counts: [1, 0, 2, 0, 1], total: .nanoseconds(15), longest: .nanoseconds(9))
-        for share in [-1, 0, 0.25] { #expect(histogram.percentile(share) == .nanoseconds(1)) }
-        for share in [0.26, 0.5, 0.75] { #expect(histogram.percentile(share) == .nanoseconds(4)) }
-        for share in [0.76, 1, 2, .infinity] { #expect(histogram.percentile(share) == .nanoseconds(9)) }
+        let histogram = ListenerSnapshot.Histogram(counts: [1, 0, 2, 0, 1], total: .nanoseconds(15), longest: .nanoseconds(9))
+        for share in [-1, 0, 0.25] { #expect(histogram.quantile(share) == .nanoseconds(1)) }
+        for share in [0.26, 0.5, 0.75] { #expect(histogram.quantile(share) == .nanoseconds(4)) }
+        for share in [0.76, 1, 2, .infinity] { #expect(histogram.quantile(share) == .nanoseconds(9)) }
         #expect(histogram.count == 4 && histogram.mean == .nanoseconds(15) / 4 && histogram.longest == .nanoseconds(9))
-        let empty = Histogram(counts: [], total: .zero, longest: .zero)
-        #expect(empty.percentile(0.5) == nil && empty.mean == nil)
+        let empty = ListenerSnapshot.Histogram(counts: [], total: .zero, longest: .zero)
+        #expect(empty.quantile(0.5) == nil && empty.mean == nil)
     }
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test func aShareThatIsNoNumberIsNamed() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = Histogram(counts: [1], total: .zero, longest: .zero).percentile(.nan)
+            _ = ListenerSnapshot.Histogram(counts: [1], total: .zero, longest: .zero).quantile(.nan)
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("Histogram.percentile(nan): the share must be between 0 and 1"))
+        #expect(text.contains("Histogram.quantile(nan): the share must be between 0 and 1"))
     }
     #endif
 }
 
-extension Histogram {
+extension ListenerSnapshot.Histogram {
     fileprivate var numbers: [Duration] { counts.map { .nanoseconds($0) } + [total, longest] }
 }

@@ -265,13 +265,13 @@ struct CountingTests {
         let queue = DispatchQueue(label: "switching")
         let channel = board.channel(number)
         let tokens = [channel.listen { _ in heard.add() }, channel.listen(on: queue) { _ in heard.add() }]
-        let instrument = board.add(CallCounter())
+        let instrument = board.addInstrument(CallCounter())
         let posters = 3
         let posts = 2_000
         await onThreads(posters + 1) { index in
             guard index > 0 else {
                 for round in 0..<400 {
-                    let settings: [Diagnostics] = [.counts, .trace, .off, .trace(keeping: 3)]
+                    let settings: [Switchboard.Diagnostics] = [.counts, .trace, .off, .trace(keeping: 3)]
                     board.diagnostics = settings[round % 4]
                     let shown = board.snapshot().channels.first
                     #expect(shown?.postCount ?? 0 <= posters * posts)

@@ -80,7 +80,7 @@ struct InstrumentTests {
 
     @Test func cancellingOneInstrumentLeavesTheOthers() {
         let token = board[number].listen { _ in }
-        let tokens = ["a", "b", "c"].map { board.add(Scribe($0, lines)) }
+        let tokens = ["a", "b", "c"].map { board.addInstrument(Scribe($0, lines)) }
         tokens[1].cancel()
         board[number].post(1)
         tokens[0].cancel()
@@ -91,7 +91,7 @@ struct InstrumentTests {
     }
 
     @Test func instrumentsAreCalledAroundEachOtherInTheOrderTheyWereAdded() {
-        let instruments = [board.add(Scribe("a", lines)), board.add(Scribe("b", lines))]
+        let instruments = [board.addInstrument(Scribe("a", lines)), board.addInstrument(Scribe("b", lines))]
         let token = board[number].listen { [lines] _ in lines.record("listener") }
         board[number].post(1)
         #expect(
@@ -105,7 +105,7 @@ struct InstrumentTests {
     }
 
     @Test func whatAnInstrumentGivesAPostTravelsThroughLanesAndPatterns() async {
-        let instrument = board.add(Scribe("a", lines))
+        let instrument = board.addInstrument(Scribe("a", lines))
         let queue = DispatchQueue(label: "instrument")
         let tokens = [
             board[number].listen(on: queue) { _ in },
@@ -121,7 +121,7 @@ struct InstrumentTests {
     }
 
     @Test func whatAnInstrumentGivesAStateTravelsToMailboxes() async {
-        let instrument = board.add(Scribe("a", lines))
+        let instrument = board.addInstrument(Scribe("a", lines))
         let queue = DispatchQueue(label: "instrument")
         let state = board.state(StateName<Int>("instrument.state"), initial: 0)
         let heard = Recorder<Int>()
@@ -139,7 +139,7 @@ struct InstrumentTests {
     }
 
     @Test func anInstrumentThatDoesNotGoOnLosesNothing() async {
-        let instrument = board.add(Forgetful())
+        let instrument = board.addInstrument(Forgetful())
         let heard = Tally()
         let queue = DispatchQueue(label: "instrument")
         let tokens = [
@@ -150,13 +150,13 @@ struct InstrumentTests {
                 heard.add()
             },
         ]
-        #expect(await board[number].postAndWait(1).completed == 3)
+        #expect(await board[number].postAndWait(1).completedCount == 3)
         #expect(heard.value == 3)
         withExtendedLifetime((instrument, tokens)) {}
     }
 
     @Test func anInstrumentThatGoesOnTwiceDoublesNothing() {
-        let instrument = board.add(Eager())
+        let instrument = board.addInstrument(Eager())
         let heard = Tally()
         let token = board[number].listen { _ in heard.add() }
         board[number].post(1)
@@ -166,7 +166,7 @@ struct InstrumentTests {
 
     @Test func whatAnInstrumentPostsItselfIsNotHandedToInstruments() {
         let channel = board.channel(number)
-        let instruments = [board.add(Gossip(channel)), board.add(Scribe("a", lines))]
+        let instruments = [board.addInstrument(Gossip(channel)), board.addInstrument(Scribe("a", lines))]
         let heard = Recorder<Int>()
         let token = channel.listen { heard.record($0) }
         channel.post(1)
@@ -176,7 +176,7 @@ struct InstrumentTests {
     }
 
     @Test func whatAListenerPostsIsHandedToInstruments() {
-        let instrument = board.add(Scribe("a", lines))
+        let instrument = board.addInstrument(Scribe("a", lines))
         let token = board[number].listen { [board, number] message in if message < 3 { board[number].post(message + 1) }
         }
         board[number].post(1)
@@ -187,7 +187,7 @@ struct InstrumentTests {
     @Test func faultsAreToldWhateverTheDiagnosticsBesideTheHandler() {
         let handled = Tally()
         let board = Switchboard(onFault: { _ in handled.add() })
-        let instrument = board.add(Scribe("a", lines))
+        let instrument = board.addInstrument(Scribe("a", lines))
         let token = board[number].listen { (_: Int) throws in throw Trouble() }
         board[number].post(1)
         #expect(handled.value == 1)
@@ -204,7 +204,7 @@ struct InstrumentTests {
             init(_ names: Recorder<String>) { self.names = names }
             func report(_ fault: Fault) { names.record(fault.channelName) }
         }
-        let instrument = board.add(Names(names))
+        let instrument = board.addInstrument(Names(names))
         board.watch(channel, as: "till.sold")
         let token = channel.listen { (_: Int) throws in throw Trouble() }
         channel.post(1)
@@ -214,7 +214,7 @@ struct InstrumentTests {
     }
 
     @Test func respondersAreInstrumented() async throws {
-        let instrument = board.add(Scribe("a", lines))
+        let instrument = board.addInstrument(Scribe("a", lines))
         let requests = board.requests(RequestName<Int, String>("instrument.requests"))
         await #expect(throws: ChannelError.self) { try await requests.ask(0) }
         let token = requests.respond { "\($0)" }
@@ -230,7 +230,7 @@ struct InstrumentTests {
     }
 
     @Test func observersOfAProtocolAreInstrumented() {
-        let instrument = board.add(Scribe("a", lines))
+        let instrument = board.addInstrument(Scribe("a", lines))
         let bell = Bell()
         board.add(bell, for: (any Sounding).self)
         board.notify((any Sounding).self) { $0.sound() }

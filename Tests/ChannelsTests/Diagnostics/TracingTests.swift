@@ -36,18 +36,18 @@ struct TracingTests {
         let channel = board.channel(number)
         let token = channel.listen { _ in }
         for message in 0..<3 { board[number].post(message, from: owner) }
-        let line = #line - 1
+        let line: UInt = #line - 1
         for message in 0..<2 { channel.post(message) }
         await channel.postAndWait(5)
         #expect(try shown().posters.map(\.senderType) == ["Owner", nil, nil])
         #expect(try shown().posters.map(\.postCount) == [3, 2, 1])
-        #expect(try shown().posters.map { $0.site?.line } == [line, line + 2, line + 3].map(Int.init))
+        #expect(try shown().posters.compactMap { $0.site?.line } == [line, line + 2, line + 3])
         #expect(try shown().posters.allSatisfy { $0.site?.fileID == #fileID })
         withExtendedLifetime(token) {}
     }
 
     @Test func whereAPostIsWrittenIsKnownOfEveryKindOfChannel() async throws {
-        func lines(_ channel: ChannelSnapshot?) throws -> Set<Int> {
+        func lines(_ channel: ChannelSnapshot?) throws -> Set<UInt> {
             let sites = try #require(channel).posters.map(\.site)
             #expect(sites.allSatisfy { $0?.fileID == #fileID })
             return Set(sites.compactMap { $0?.line })
@@ -56,7 +56,7 @@ struct TracingTests {
         let requests = board.requests(RequestName<Int, Int>("trace.request"))
         let queued = board.channel(ChannelName<Int>("trace.queued"), reentrancy: .queued)
         let bell = Bell {}
-        let line: Int = #line
+        let line: UInt = #line
         let tokens = [
             queued.listen { if $0 == 0 { queued.post(1) } },
             state.listen { _ in }, requests.respond { $0 },

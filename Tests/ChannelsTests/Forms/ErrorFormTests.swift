@@ -43,37 +43,14 @@ struct ErrorFormTests {
     }
     #endif
 
-    enum Mistake: String, CaseIterable, Codable, Mistaken {
-        case interceptorOfAnotherSource, interceptorOfAState, tracesOfLessThanNothing
-
-        // As those who write such a source are told.
-        @available(*, deprecated)
-        func make() {
-            switch self {
-            case .interceptorOfAnotherSource:
-                _ = Texts(source: Channel<Int>()).intercept { post in .replace(post.message + "!") }
-            case .interceptorOfAState: _ = Texts(source: StateChannel(0)).intercept { _ in .continue }
-            case .tracesOfLessThanNothing: _ = Diagnostics.trace(keeping: -1)
-            }
-        }
-
-        var message: String {
-            switch self {
-            case .interceptorOfAnotherSource: "Texts<Channel<Int>> cannot be intercepted: write"
-            case .interceptorOfAState: "Texts<StateChannel<Int>> cannot be intercepted: write"
-            case .tracesOfLessThanNothing: "Diagnostics.trace(keeping: -1): the number must not be negative; write"
-            }
-        }
-    }
-
     #if os(macOS) || os(Linux)  // The systems with exit tests.
-    @Test(arguments: Mistake.allCases)
-    func aMistakeEndsTheProgramAndIsNamed(mistake: Mistake) async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [mistake] in
-            (mistake as any Mistaken).make()
+    @Test func traceOfLessThanNothingEndsTheProgram() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = Switchboard.Diagnostics.trace(keeping: -1)
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains(mistake.message), "\(text)")
+        let message = "Diagnostics.trace(keeping: -1): the number must not be negative; write"
+        #expect(text.contains(message), "\(text)")
     }
     #endif
 
@@ -85,7 +62,7 @@ struct ErrorFormTests {
         let refused = Fault(code: .recursionLimit, channelKind: .state, channelName: "a", detail: "limit 64")
         #expect("\(refused)" == "recursionLimit on state a, limit 64")
         #expect("\(Fault(code: .listenerThrew, channelName: "a", underlyingError: Trouble()))".contains(" a: Trouble"))
-        let made = ChannelError(code: .noResponder, name: "shop.price", description: "nobody responds")
+        let made = ChannelError(.noResponder, name: "shop.price", description: "nobody responds")
         #expect(made.code == .noResponder && made.name == "shop.price")
         #expect("\(made) \(made.code)" == "nobody responds noResponder")
         #expect(ChannelError.Code.typeMismatch != .invalidName)
@@ -95,22 +72,17 @@ struct ErrorFormTests {
         let site = CallSite(fileID: "App/Till.swift", line: 7)
         let failure = DeliveryFailure(error: Trouble(text: "no"), ownerType: "Till", registrationSite: site)
         #expect("\(failure)".hasPrefix("Till registered at App/Till.swift:7: "))
-        let report = DeliveryReport(reached: 6, completed: 2, failures: [failure], dropped: 1, discarded: 1)
+        let report = DeliveryReport(
+            completedCount: 2,
+            failures: [failure],
+            droppedCount: 1,
+            discardedCount: 1,
+            unfinishedCount: 1
+        )
         #expect("\(report)" == "6 reached: 2 completed, 1 failed, 1 dropped, 1 discarded, 1 unfinished")
-        #expect("\(DeliveryReport(reached: 2, completed: 2))" == "2 reached: 2 completed")
-        #expect(DeliveryReport().isComplete && !report.isComplete)
-    }
-}
-
-/// What ends the program, whether or not the compiler has warned of it.
-protocol Mistaken { func make() }
-
-/// The messages of a source as text, which say that they can be intercepted.
-@available(*, deprecated)
-private struct Texts<Source: Listenable>: Interceptable {
-    let source: Source
-
-    func register(_ listener: consuming Listener<String>, isolation: isolated (any Actor)?) -> ListenerToken {
-        source.register(listener.compactMap { (message: Source.Message) in "\(message)" }, isolation: isolation)
+        let whole = DeliveryReport(completedCount: 2)
+        #expect("\(whole)" == "2 reached: 2 completed" && whole.isComplete && !report.isComplete)
+        // Nobody has handled it.
+        #expect(!DeliveryReport().isComplete)
     }
 }

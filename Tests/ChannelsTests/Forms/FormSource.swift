@@ -13,7 +13,7 @@ struct Doubled<Source: Listenable<Int>>: Listenable {
     let source: Source
 
     func register(_ listener: consuming Listener<Int>, isolation: isolated (any Actor)?) -> ListenerToken {
-        source.register(listener.map { (number: Int) in number * 2 }, isolation: isolation)
+        source.register(listener.adapted { (number: Int) in number * 2 }, isolation: isolation)
     }
 }
 
@@ -25,11 +25,11 @@ struct FormSource: Sendable {
     /// Registers a listener in a form. See ``ListenForm``.
     let listen:
         @Sendable (
-            ListenForm, FormOwners, Priority, Bool, BufferingPolicy?, @escaping @Sendable () async -> Void,
+            ListenForm, FormOwners, ListenerPriority, Bool, BufferingPolicy, @escaping @Sendable () async -> Void,
             @escaping @Sendable (Int) throws -> Void
         ) -> ListenerToken
-    let messages: @Sendable (BufferingPolicy?) -> NumberReader
-    let next: @Sendable (@escaping @Sendable (Int) -> Bool) async -> Int?
+    let messages: @Sendable (BufferingPolicy) -> NumberReader
+    let firstWhere: @Sendable (@escaping @Sendable (Int) -> Bool) async -> Int?
     let post: @Sendable (Int, isolated (any Actor)?) -> Void
     let count: @Sendable () -> Int
     /// What faults say that it is.
@@ -53,10 +53,12 @@ struct FormSource: Sendable {
                 return await iterator.next().map(number)
             }
         }
-        next = { isRight in await source.next { isRight(number($0)) }.map(number) }
+        firstWhere = { isRight in await source.first { isRight(number($0)) }.map(number) }
         (post, count) = target
         self.kind = kind
     }
+
+    func first(where isRight: @escaping @Sendable (Int) -> Bool) async -> Int? { await firstWhere(isRight) }
 
     func post(_ numbers: some Sequence<Int>) { for number in numbers { post(number, nil) } }
 }

@@ -2,6 +2,40 @@ import Channels
 import ChannelsTesting
 import Testing
 
+/// What both kinds of channels have, so that one test asks both.
+private protocol Interceptable<Message>: Listenable {
+    func intercept<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        priority: ListenerPriority,
+        fileID: StaticString,
+        line: UInt,
+        _ body: @escaping @Sendable (Owner, Posted<Message>) throws -> Interception<Message>
+    ) -> ListenerToken
+    func intercept(
+        priority: ListenerPriority,
+        fileID: StaticString,
+        line: UInt,
+        _ body: @escaping @Sendable (Posted<Message>) throws -> Interception<Message>
+    ) -> ListenerToken
+}
+
+extension Interceptable {
+    @discardableResult
+    fileprivate func intercept<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        priority: ListenerPriority = .normal,
+        _ body: @escaping @Sendable (Owner, Posted<Message>) throws -> Interception<Message>
+    ) -> ListenerToken { intercept(owner, priority: priority, fileID: #fileID, line: #line, body) }
+
+    fileprivate func intercept(
+        priority: ListenerPriority = .normal,
+        _ body: @escaping @Sendable (Posted<Message>) throws -> Interception<Message>
+    ) -> ListenerToken { intercept(priority: priority, fileID: #fileID, line: #line, body) }
+}
+
+extension Channel: Interceptable {}
+extension NamedChannel: Interceptable {}
+
 /// Both forms of `intercept`, on everything that can be intercepted.
 struct InterceptFormTests {
     private let owner = FormListener()

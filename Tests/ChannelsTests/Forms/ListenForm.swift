@@ -43,9 +43,9 @@ extension ListenForm {
     func listen<Source: Listenable>(
         to source: Source,
         _ owners: FormOwners,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         later: @escaping @Sendable () async -> Void = {},
         _ hear: @escaping @Sendable (Source.Message) throws -> Void
     ) -> ListenerToken {

@@ -13,7 +13,7 @@ struct ListenFormTests {
         to source: FormSource,
         _ form: ListenForm,
         once: Bool = false,
-        buffering: BufferingPolicy? = nil,
+        buffering: BufferingPolicy = .automatic,
         later: @escaping @Sendable () async -> Void = {}
     ) -> ListenerToken {
         source.listen(form, owners, .normal, once, buffering, later) { [heard] in heard.record($0) }
@@ -29,7 +29,7 @@ struct ListenFormTests {
         // What has no isolation is called before `post` returns.
         #expect(form.delivery != .direct || heard.all == expected)
         #expect(await heard.first(expected.count) == expected)
-        await token.cancelAndDrain()
+        await token.cancelAndWait()
         source.post(6...6)
         #expect(heard.all == expected)
         #expect(!token.isActive)
@@ -43,7 +43,7 @@ struct ListenFormTests {
         source.post(1...3)
         let expected = Array((kind.first + [1]).prefix(1))
         #expect(await heard.first(1) == expected)
-        await token.cancelAndDrain()
+        await token.cancelAndWait()
         #expect(heard.all == expected)
         #expect(!token.isActive)
         #expect(source.count() == 0)
@@ -63,7 +63,7 @@ struct ListenFormTests {
     func whatAFormThrowsIsAFaultAndDisturbsNobody(_ kind: FormSources, _ form: ListenForm) async {
         let faults = Recorder<Fault>()
         let source = kind.make { faults.record($0) }
-        let token = source.listen(form, owners, .high, false, nil, {}) { throw Trouble(text: "\($0)") }
+        let token = source.listen(form, owners, .high, false, .automatic, {}) { throw Trouble(text: "\($0)") }
         let neighbour = listen(to: source, .tokenAsync)
         source.post(1...2)
         let expected = kind.first + [1, 2]
@@ -74,8 +74,8 @@ struct ListenFormTests {
             #expect(found.allSatisfy { $0.code == .listenerThrew && $0.channelKind == source.kind })
             #expect(found.allSatisfy { $0.registrationSite?.fileID == ListenForm.fileID })
         }
-        await token.cancelAndDrain()
-        await neighbour.cancelAndDrain()
+        await token.cancelAndWait()
+        await neighbour.cancelAndWait()
         #expect(faults.count == (form.mayThrow ? expected.count : 0))
     }
 
@@ -86,7 +86,7 @@ struct ListenFormTests {
         weak let listener = owners?.listener
         weak let actor = owners?.actor
         var token: ListenerToken?
-        token = source.listen(form, owners!, .normal, false, nil, {}) { [heard] in heard.record($0) }
+        token = source.listen(form, owners!, .normal, false, .automatic, {}) { [heard] in heard.record($0) }
         _ = await heard.first(kind.first.count)
         if form.ownerType == nil {
             token = nil
@@ -104,10 +104,10 @@ struct ListenFormTests {
     @Test(arguments: FormSources.allCases)
     func directFormsAreReachedByPriorityThenByRegistration(_ kind: FormSources) {
         let (source, order) = (kind.make(), Recorder<String>())
-        let priorities: [Priority] = [.low, .normal, 7, .high, -200, .normal, Priority(.max), Priority(.min)]
+        let priorities: [ListenerPriority] = [.low, .normal, 7, .high, -200, .normal, ListenerPriority(.max), ListenerPriority(.min)]
         let tokens = priorities.flatMap { priority in
             ListenForm.direct.map { form in
-                source.listen(form, owners, priority, false, nil, {}) { order.record("\(priority) \(form) \($0)") }
+                source.listen(form, owners, priority, false, .automatic, {}) { order.record("\(priority) \(form) \($0)") }
             }
         }
         source.post(1...1)
@@ -142,7 +142,7 @@ struct ListenFormTests {
             gate.open()
             owners.queue.resume()
             #expect(await heard.first(before + begun + 2).suffix(2) == kept)
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             #expect(heard.count == before + begun + 2)
         }
     }

@@ -43,7 +43,7 @@ struct ListenableFormTests {
             ((source as? Doubled<Channel<Int>>)?.source)?.post(1)
             let kinds = ["owner", "token"].flatMap { [$0, "\($0) async", "\($0) queue", "\($0) throws"] }
             #expect(await test.owner.heard.first(10).sorted() == (["actor", "actor async"] + kinds).map { "\($0) 2" })
-            for token in tokens { await token.cancelAndDrain() }
+            for token in tokens { await token.cancelAndWait() }
             #expect(await test.actor.heard == ["sync", "async"])
         }
     }
@@ -51,7 +51,7 @@ struct ListenableFormTests {
     @Test func sequencesAndNextOfAListenableOfAnyType() async {
         let source: any Listenable<Int> = channel
         var messages = source.messages(buffering: .newest(2)).makeAsyncIterator()
-        let next = Task { await source.next { $0 > 1 } }
+        let next = Task { await source.first { $0 > 1 } }
         await wait(for: channel.listenerCount) { $0 >= 2 }
         for number in 1...3 { channel.post(number) }
         #expect(await messages.next() == 2)
@@ -63,7 +63,7 @@ struct ListenableFormTests {
             dispatchPrecondition(condition: .onQueue(.main))
             me.hear("\(number)")
         }
-        #expect(await channel.postAndWait(1).completed == 1)
+        #expect(await channel.postAndWait(1).completedCount == 1)
         #expect(owner.heard.all == ["1"])
     }
 
@@ -98,7 +98,7 @@ struct ListenableFormTests {
         channel.listen(owner, throwing)
         channel.listen(owner, suspending)
         let report = await channel.postAndWait(1)
-        #expect(report.completed == 3)
+        #expect(report.completedCount == 3)
         #expect(report.failures.count == 2)
         #expect(owner.heard.all.prefix(3) == ["static 1", "plain 1", "throwing"])
         #expect(owner.heard.all.suffix(2).sorted() == ["async 1", "later 1"])

@@ -33,7 +33,7 @@ struct ListenerContainerTests {
         case .requests: requests(RequestChannel<Int, Int>())
         case .namedRequests: requests(board.requests("container.requests"))
         case .observers: observers(ProtocolChannel<any Hearing>())
-        case .namedObservers: observers(board.protocolChannel((any Hearing).self))
+        case .namedObservers: observers(board.observers((any Hearing).self))
         }
     }
 
@@ -45,7 +45,7 @@ struct ListenerContainerTests {
         Case(
             container: state,
             add: { state.listen($0) { _, _ in } },
-            use: { await state.setAndWait(1).reached > 0 }
+            use: { await state.setAndWait(1).reachedCount > 0 }
         )
     }
 
@@ -73,7 +73,7 @@ struct ListenerContainerTests {
         container.removeListeners(of: first)
         #expect(container.listenerCount == 1 && !container.hasListeners(of: first))
         made.add(first)
-        await container.removeListenersAndDrain(of: second)
+        await container.removeListenersAndWait(of: second)
         #expect(!container.hasListeners(of: second) && container.hasListeners(of: first))
         #expect(await made.use())
         container.removeAllListeners()
@@ -111,7 +111,7 @@ struct ListenerContainerTests {
     }
 
     @Test func aFinishedProtocolIsAvailableAgain() {
-        let former = board.protocolChannel((any Hearing).self)
+        let former = board.observers((any Hearing).self)
         let ear = Ear()
         #expect(board.add(ear, for: (any Hearing).self))
         former.finish()
@@ -119,7 +119,7 @@ struct ListenerContainerTests {
         #expect(board.notify((any Hearing).self) { $0.hear() } == 0)
         #expect(board.add(ear, for: (any Hearing).self))
         #expect(board.notify((any Hearing).self) { $0.hear() } == 1)
-        #expect(former.isEmpty && board.protocolChannel((any Hearing).self) !== former)
+        #expect(former.isEmpty && board.observers((any Hearing).self) !== former)
     }
 
     @Test func finishingANameOfAnotherKindDoesNothing() {

@@ -103,7 +103,7 @@ struct ListenerIsolationFormTests {
         let view = FormView()
         let tokens = await view.wire(channel)
         let report = await channel.postAndWait(1)
-        #expect(report.completed == 6)
+        #expect(report.completedCount == 6)
         #expect(report.failures.map(\.ownerType) == ["FormView", "FormView"])
         #expect(await view.heard.sorted() == ["a1", "b1 false", "c1", "d1", "e1", "f1", "g1 local", "h1"])
         withExtendedLifetime(tokens) {}
@@ -117,9 +117,9 @@ struct ListenerIsolationFormTests {
         channel.listen(view) { @MainActor me, number in await me.hearLater("d\(number)") }
         channel.listen(view) { me, number in await me.hear("e\(number)") }
         let token = channel.listen { @MainActor number in view.hear("f\(number)") }
-        #expect(await channel.postAndWait(1).completed == 6)
+        #expect(await channel.postAndWait(1).completedCount == 6)
         #expect(await view.heard.sorted() == ["a1", "b1 local", "c3", "d1", "e1", "f1"])
-        #expect(await channel.postAndWait(2).completed == 5)
+        #expect(await channel.postAndWait(2).completedCount == 5)
         withExtendedLifetime(token) {}
     }
 
@@ -165,7 +165,7 @@ struct ListenerIsolationFormTests {
         let actor = FormActor()
         await actor.wire(channel)
         let report = await channel.postAndWait(1, from: actor)
-        #expect(report.completed == 5)
+        #expect(report.completedCount == 5)
         #expect(report.failures.count == 2)
         let heard = await actor.heard
         #expect(heard.sorted() == ["a1", "b1 true", "c1", "d1", "e1", "f1", "g1", "h1", "i1"])
@@ -185,7 +185,7 @@ struct ListenerIsolationFormTests {
         channel.listen(actor) { (me: isolated FormActor, number) in me.hear("g\(number)") }
         channel.listen(actor, once: true) { (me: isolated FormActor, number) in await me.hearLater("h\(number)") }
         let report = await channel.postAndWait(1)
-        #expect(report.completed == 5)
+        #expect(report.completedCount == 5)
         #expect(report.failures.count == 2)
         #expect(await actor.heard.sorted() == ["a1", "b1 local", "c2", "d1", "e1", "f1", "g1", "h1"])
         #expect(channel.listenerCount == 6)
@@ -197,14 +197,14 @@ struct ListenerIsolationFormTests {
             actor.assertIsolated()
             owner.hear("on the actor")
         }
-        #expect(await channel.postAndWait(1).completed == 3)
+        #expect(await channel.postAndWait(1).completedCount == 3)
         #expect(owner.heard.count == 2)
         #expect(await actor.heard == ["1"])
     }
 
     @Test func actorListensInItsInitialiser() async {
         let actor = InitialisedActor(channel)
-        #expect(await channel.postAndWait(3).completed == 2)
+        #expect(await channel.postAndWait(3).completedCount == 2)
         #expect(await actor.numbers.sorted() == [3, 3, 30])
     }
 
@@ -219,6 +219,6 @@ struct ListenerIsolationFormTests {
     @concurrent
     private func wireFromOutside(_ ledger: Ledger) async {
         channel.listen(ledger) { @Books me, number in me.heard.append("c\(number)") }
-        #expect(await channel.postAndWait(2).completed == 3)
+        #expect(await channel.postAndWait(2).completedCount == 3)
     }
 }

@@ -42,7 +42,7 @@ struct MessageTypeFormTests {
             ping.listen(on: .global()) { [owner] in owner.hear("token queue") },
             ping.listen { [owner] _ in owner.hear("token _") },
         ]
-        #expect(await ping.postAndWait(from: owner).reached == 12)
+        #expect(await ping.postAndWait(from: owner).reachedCount == 12)
         let direct = ["owner", "throws ()", "posts true", "token", "token throws", "token _"]
         #expect(owner.heard.all.filter(direct.contains) == direct)
         let later = ["async", "queue", "token async", "token queue"]
@@ -65,7 +65,7 @@ struct MessageTypeFormTests {
             channel.listen(on: .global()) { [owner] number, text in owner.hear("queue \(number) \(text)") },
             channel.listen { [owner] in owner.hear("shorthand \($0) \($1)") },
         ]
-        #expect(await channel.postAndWait((1, text: "x")).completed == 8)
+        #expect(await channel.postAndWait((1, text: "x")).completedCount == 8)
         let heard = ["async 1 x", "owner 1 x", "pair 1", "post x", "queue 1 x", "shorthand 1 x", "split 1 x"]
         #expect(owner.heard.all.sorted() == heard)
         #expect(await actor.heard == ["actor 1"])
@@ -122,7 +122,7 @@ struct MessageTypeFormTests {
             var readPosts = channel.posts.messages(buffering: .newest(9)).makeAsyncIterator()
             var readValues = state.messages().makeAsyncIterator()
             for _ in 0..<2 {
-                #expect(await channel.postAndWait(message).completed == 22)
+                #expect(await channel.postAndWait(message).completedCount == 22)
                 state.set(message)
             }
             #expect(await heard.first(70) == Array(repeating: true, count: 70))

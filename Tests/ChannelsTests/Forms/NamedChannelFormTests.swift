@@ -31,17 +31,17 @@ struct NamedChannelFormTests {
         board[Checkout.self].listen(owner) { me, checkout in try me.hearOrThrow("type \(checkout.total)") }
         #expect(board[Checkout.self].post(Checkout(total: 1), from: owner) == 1)
         #expect(board[.checkout].listenerCount == 1 && !board[.checkout].isEmpty)
-        let next = Task { [board] in await board[.checkout].next { $0.total > 2 } }
+        let next = Task { [board] in await board[.checkout].first { $0.total > 2 } }
         await wait(for: board[.checkout].listenerCount) { $0 >= 2 }
         var messages = board[.checkout].messages(buffering: .newest(1), priority: .high).makeAsyncIterator()
         for total in 2...4 { board[.checkout].post(Checkout(total: total)) }
         #expect(await messages.next() == Checkout(total: 4))
         #expect(await next.value == Checkout(total: 3))
-        #expect(await board[.checkout].postAndWait(Checkout(total: 5)).completed == 2)
+        #expect(await board[.checkout].postAndWait(Checkout(total: 5)).completedCount == 2)
         board[.checkout].removeListeners(of: owner)
         #expect(board[.checkout].post(Checkout(total: 6)) == 1)
         #expect(owner.heard.all == ["type 1", "2", "3", "4", "5"])
-        #expect(await board["shop.nobody" as ChannelName<Int>].postAndWait(1).reached == 0)
+        #expect(await board["shop.nobody" as ChannelName<Int>].postAndWait(1).reachedCount == 0)
     }
 
     @Test func namesWhoseMessagesSayNothing() {
@@ -84,9 +84,9 @@ struct NamedChannelFormTests {
         board.requests(.price).respond(owner) { _, item in item.count }
         #expect(try await board.requests(.price).ask("four") == 4)
         #expect(try await board.requests("shop.price", of: String.self, returning: Int.self).ask("x") == 1)
-        #expect(board.removeChannel(RequestName.price))
-        #expect(board.removeChannel(StateName.sales))
-        #expect(!board.removeChannel("shop.sales"))
+        #expect(board.removeRequests(RequestName.price))
+        #expect(board.removeState(StateName.sales))
+        #expect(!board.removeChannel(named: "shop.sales"))
         #expect(board.state(.sales, initial: 9).value == 9)
     }
 }

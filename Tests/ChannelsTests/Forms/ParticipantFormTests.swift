@@ -61,7 +61,7 @@ struct ParticipantFormTests {
     @Test @MainActor func mainActorParticipantListensOnTheMainActor() async {
         let screen = Screen(Switchboard())
         #expect(screen.post(["total": 9], to: "basket.changed") == 2 && screen.heard == ["9"])
-        #expect(await screen.postAndWait(["total": 8], to: "basket.changed").completed == 2)
+        #expect(await screen.postAndWait(["total": 8], to: "basket.changed").completedCount == 2)
         #expect(screen.heard.sorted() == ["8", "9", "async", "async"])
     }
 
@@ -70,7 +70,7 @@ struct ParticipantFormTests {
         #expect(warehouse.switchboard === Switchboard.shared)
         await warehouse.enter("forms.warehouse")
         warehouse.listen(on: "forms.warehouse") { me, post in me.heard.append(5) }
-        #expect(await warehouse.postAndWait([:], to: "forms.warehouse").completed == 4)
+        #expect(await warehouse.postAndWait([:], to: "forms.warehouse").completedCount == 4)
         #expect(await warehouse.heard.sorted() == [1, 2, 3, 4, 5])
     }
 
@@ -79,10 +79,10 @@ struct ParticipantFormTests {
         let basket = Basket(Switchboard(onFault: { faults.record($0) }))
         basket.listen(on: "basket.changed") { _, _ in throw Trouble() }
         basket.listen(on: "basket.changed") { me, post in await me.note("async") }
-        #expect(await basket.postAndWait([:], to: "basket.changed").completed == 1)
+        #expect(await basket.postAndWait([:], to: "basket.changed").completedCount == 1)
         #expect(faults.all.map(\.code) == [.listenerThrew])
         #expect(faults.all.first?.registrationSite?.fileID == #fileID)
         #expect(basket.heard.all == ["async"])
-        #expect(await basket.postAndWait([:], to: "basket.changed", echo: false).reached == 0)
+        #expect(await basket.postAndWait([:], to: "basket.changed", echo: false).reachedCount == 0)
     }
 }

@@ -52,7 +52,7 @@ struct PostsFormTests {
     @Test func sequencesAndNextOfPostsAndPatterns() async {
         let named = board[FormSources.name]
         let (posts, matching) = (named.posts.messages(), board[matching: ">"].messages())
-        let next = Task { [owner] in await named.posts.next { $0.sender === owner } }
+        let next = Task { [owner] in await named.posts.first { $0.sender === owner } }
         await wait(for: named.listenerCount) { $0 >= 3 }
         named.post(1)
         named.post(2, from: owner)

@@ -75,8 +75,8 @@ struct ProtocolChannelFormTests {
         #expect(order.map { ObjectIdentifier($0) } == [ObjectIdentifier(deck), .init(first), .init(last)])
         #expect(board.notify((any Sounds).self, from: first, echo: false) { try? $0.play("x") } == 2)
         #expect([first.heard.all, deck.heard.all, last.heard.all] == [[], ["x"], ["x"]])
-        board.removeAll(deck)
-        #expect(board.protocolChannel((any Sounds).self).listenerCount == 2)
+        board.removeListeners(of: deck)
+        #expect(board.observers((any Sounds).self).listenerCount == 2)
     }
 
     @Test func channelsWithoutASwitchboardOrSendability() {

@@ -21,7 +21,7 @@ struct SequenceFormTests {
     @Test(arguments: FormSources.allCases)
     func sourceDecidesWhatIsKeptWhereNothingIsSaid(_ kind: FormSources) async {
         let source = kind.make()
-        let reader = source.messages(nil)
+        let reader = source.messages(.automatic)
         source.post(1...5)
         let kept = kind.first.isEmpty ? [1, 2, 3, 4, 5] : [5]
         #expect(reader.droppedCount() == kind.first.count + 5 - kept.count)
@@ -45,7 +45,7 @@ struct SequenceFormTests {
     @Test(arguments: FormSources.allCases)
     func nextReturnsTheFirstMessageThatSatisfies(_ kind: FormSources) async {
         let source = kind.make()
-        let task = Task { await source.next { $0 > 3 } }
+        let task = Task { await source.first { $0 > 3 } }
         await wait(for: source.count()) { $0 > 0 }
         source.post([1, 2, 5, 9, 1])
         #expect(await task.value == 5)
@@ -56,7 +56,7 @@ struct SequenceFormTests {
     func cancelledTaskEndsNextAndAReader(_ kind: FormSources) async {
         let source = kind.make()
         let reader = source.messages(.newest(1))
-        let (next, read) = (Task { await source.next { $0 > 3 } }, Task { await reader.next(kind.first.count + 1) })
+        let (next, read) = (Task { await source.first { $0 > 3 } }, Task { await reader.next(kind.first.count + 1) })
         await wait(for: source.count()) { $0 >= 2 }
         next.cancel()
         read.cancel()
@@ -64,7 +64,7 @@ struct SequenceFormTests {
         #expect(await read.value.allSatisfy { $0 == 0 })
         let late = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return await source.next { _ in true }
+            return await source.first { _ in true }
         }
         #expect(await late.value == nil)
         #expect(source.count() == 1)
@@ -80,10 +80,10 @@ struct SequenceFormTests {
 
     @Test func everyFormOfNextIsInferred() async {
         let state = StateChannel(3)
-        #expect(await state.next() == 3)
-        #expect(await state.next { $0 > 2 } == 3)
-        #expect(await state.next(where: { _ in true }) == 3)
-        #expect(await state.posts.next { $0.message == 3 }?.message == 3)
+        #expect(await state.first() == 3)
+        #expect(await state.first { $0 > 2 } == 3)
+        #expect(await state.first(where: { _ in true }) == 3)
+        #expect(await state.posts.first { $0.message == 3 }?.message == 3)
         #expect(state.isEmpty)
     }
 }

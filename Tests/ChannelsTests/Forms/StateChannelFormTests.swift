@@ -48,7 +48,7 @@ struct StateChannelFormTests {
 
     @Test(arguments: 0..<50)
     func changeThatRacesWithTheCallIsNotMissed(_ round: Int) async {
-        let task = Task { [level] in await level.next { $0 == 100 } }
+        let task = Task { [level] in await level.first { $0 == 100 } }
         if round.isMultiple(of: 2) { await Task.yield() }
         // Stored for good, and once only: whoever registers and then looks finds it, before or after.
         level.set(100)
@@ -59,7 +59,7 @@ struct StateChannelFormTests {
         let task: Task<Int?, Never>
         do {
             let short = StateChannel(1)
-            task = Task { [weak short] in await short?.next { $0 > 5 } }
+            task = Task { [weak short] in await short?.first { $0 > 5 } }
             await wait(for: short.isEmpty) { !$0 }
         }
         #expect(await task.value == nil)
@@ -67,7 +67,7 @@ struct StateChannelFormTests {
 
     @Test @MainActor func predicateRunsOnTheCallersActorAndMayUseTheChannel() async {
         let view = FormView()
-        let found = await level.next { value in
+        let found = await level.first { value in
             view.hear("\(value)")
             if level.value < 6 { level.set(value + 1) }
             return value == 6

@@ -22,7 +22,7 @@ struct TokenFormTests {
         #expect(channel.post(2) == 1)
         #expect("\(token)".contains(#fileID) && "\(token)".contains("(active)"))
         await Task { @MainActor in token.cancel() }.value
-        await token.cancelAndDrain()
+        await token.cancelAndWait()
         token.cancel()
         #expect(!token.isActive)
         #expect(channel.post(3) == 0)
@@ -47,8 +47,8 @@ struct TokenFormTests {
     }
 
     @Test func prioritiesAreIntegersOfWhichThreeHaveNames() {
-        #expect([Priority.low, .normal, .high].map(\.rawValue) == [-100, 0, 100])
-        #expect([Priority.high, 3, .low, -7].sorted() == [.low, -7, 3, .high])
-        #expect("\(Priority.high) \(Priority.low) \(Priority.normal) \(42 as Priority)" == "high low normal 42")
+        #expect([ListenerPriority.low, .normal, .high].map(\.rawValue) == [-100, 0, 100])
+        #expect([ListenerPriority.high, 3, .low, -7].sorted() == [.low, -7, 3, .high])
+        #expect("\(ListenerPriority.high) \(ListenerPriority.low) \(ListenerPriority.normal) \(42 as ListenerPriority)" == "high low normal 42")
     }
 }

@@ -108,10 +108,10 @@ struct LaneLifeTests {
             let other = channel.listen(on: queue) { _ in Issue.record("it is cancelled") }
             channel.post(1)
             await entered.wait()
-            await other.cancelAndDrain()
+            await other.cancelAndWait()
             #expect(other.discardedCount == 1 && slow.deliveredCount == 1)
             leave.signal()
-            await slow.cancelAndDrain()
+            await slow.cancelAndWait()
         }
     }
     #endif
@@ -193,12 +193,12 @@ struct LaneLifeTests {
             next.post(1)
             queue.resume()
             await entered.wait()
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             owner = nil
             await released.wait()
             #expect(owner == nil)
             proceed.signal()
-            await other.cancelAndDrain()
+            await other.cancelAndWait()
         }
     }
     #endif
@@ -226,7 +226,7 @@ struct LaneLifeTests {
             #expect(tokens.allSatisfy { $0.waitingCount == 1 } && kept.waitingCount == 100)
             queue.resume()
             await wait(for: kept.deliveredCount) { $0 >= 100 }
-            for token in tokens { await token.cancelAndDrain() }
+            for token in tokens { await token.cancelAndWait() }
             #expect(living.value == 0)
         }
     }
@@ -262,7 +262,7 @@ struct LaneLifeTests {
             #expect(lane === Lane.of(clerk!))
             channel.post(1)
             #expect(await heard.wait(count: 1) == [1])
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
         }
         await wait(for: lane == nil) { $0 }
         #expect(actor != nil)
@@ -295,7 +295,7 @@ struct LaneLifeTests {
             #expect(lane === Lane.of(queue))
             channel.post(1)
             #expect(await heard.wait(count: 1) == [1])
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
         }
         await wait(for: lane == nil) { $0 }
         await living.wait(untilAtMost: 0)

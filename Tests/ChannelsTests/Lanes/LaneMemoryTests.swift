@@ -85,7 +85,7 @@ struct LaneMemoryTests {
                 let token = channel.listen { (message: [Int]) async in await cook.cook(message) }
                 for _ in 0..<4 { channel.post([number]) }
                 await channel.postAndWait([number])
-                await token.cancelAndDrain()
+                await token.cancelAndWait()
             }
         }
     }
@@ -125,7 +125,7 @@ struct LaneMemoryTests {
                 }
                 await channel.postAndWait([number])
                 state.update { $0.append(number) }
-                for token in tokens { await token.cancelAndDrain() }
+                for token in tokens { await token.cancelAndWait() }
             }
         }
     }
@@ -143,7 +143,7 @@ struct LaneMemoryTests {
             }
             let token = requests.respond { _ in await never() }
             for number in 0..<5 { _ = try? await requests.ask(number, timeout: .milliseconds(1)) }
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
         }
     }
 

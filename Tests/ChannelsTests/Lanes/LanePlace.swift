@@ -28,7 +28,7 @@ final class LaneSite: Sendable {
 
     func listen(
         to source: some Listenable<Int>,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         _ body: @escaping @Sendable (Int) -> Void
     ) async -> ListenerToken {
         switch place {
@@ -51,7 +51,7 @@ final class LaneSite: Sendable {
 
         func listen(
             to source: some Listenable<Int>,
-            priority: Priority,
+            priority: ListenerPriority,
             _ body: @escaping @Sendable (Int) -> Void
         ) -> ListenerToken {
             source.listen(priority: priority) { message in

@@ -162,7 +162,7 @@ struct LaneTests {
         token?.cancel()
         leave.open()
         queue.resume()
-        await token?.cancelAndDrain()
+        await token?.cancelAndWait()
         withExtendedLifetime(unread) {}
     }
 }

@@ -182,14 +182,14 @@ struct LaneTurnTests {
         for channel in channels { channel.post(1) }
         queue.resume()
         await entered.wait(until: 1)
-        let first = Task { await tokens[0].cancelAndDrain() }
+        let first = Task { await tokens[0].cancelAndWait() }
         await wait(for: lane.isAwaited) { $0 }
         gates[0].signal()
         await first.value
         await entered.wait(until: 2)
         let hasDrained = Gate()
         let second = Task {
-            await tokens[1].cancelAndDrain()
+            await tokens[1].cancelAndWait()
             hasDrained.open()
         }
         for _ in 0..<200 { await Task.yield() }

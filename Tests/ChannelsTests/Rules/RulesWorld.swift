@@ -67,7 +67,7 @@ final class RulesWorld: @unchecked Sendable {  // used by one thread
     }
 
     private func register<Source: Listenable>(_ script: Script, _ owner: Owner?, _ source: Source) {
-        let (priority, once) = (Priority(script.priority), script.isOnce)
+        let (priority, once) = (ListenerPriority(script.priority), script.isOnce)
         let hear: @Sendable (Source.Message) -> Void = { [self] message in
             called(script.number, (message as? Posted<any Sendable>)?.message as? Int ?? message as? Int ?? -1)
         }

@@ -67,12 +67,12 @@ struct MailboxScheduleTests {
             switch schedule.number(0...3) {
             case 0: token.cancel()
             case 1: owner = nil
-            case 2: await token.cancelAndDrain()
+            case 2: await token.cancelAndWait()
             default: break
             }
             let accepted = await posting.value
             while token.waitingCount > 0 { await schedule.turn() }
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             let total = token.deliveredCount + token.droppedCount + token.discardedCount
             schedule.check(total == accepted, "\(total) accounted for, \(accepted) accepted")
             schedule.check(token.deliveredCount == calls.value, "\(token.deliveredCount) counted, \(calls.value) calls")
@@ -93,11 +93,11 @@ struct MailboxScheduleTests {
                 for _ in 0..<2 {
                     group.addTask {
                         await schedule.turns(upTo: 12)
-                        await token.cancelAndDrain()
-                        schedule.check(!schedule.isRunning(), "a call runs after cancelAndDrain")
+                        await token.cancelAndWait()
+                        schedule.check(!schedule.isRunning(), "a call runs after cancelAndWait")
                         let before = calls.value
                         await schedule.turns(upTo: 6)
-                        schedule.check(calls.value == before, "a call began after cancelAndDrain")
+                        schedule.check(calls.value == before, "a call began after cancelAndWait")
                     }
                 }
             }
@@ -114,7 +114,7 @@ struct MailboxScheduleTests {
             slot.value = channel.listen { (_: Note) async in
                 await schedule.turns()
                 calls.add()
-                await slot.value?.cancelAndDrain()
+                await slot.value?.cancelAndWait()
             }
             await withTaskGroup { group in
                 group.addTask { _ = await post(3, as: 0, on: channel, schedule) }
@@ -188,7 +188,7 @@ struct LaneScheduleTests {
                 }
                 group.addTask {
                     await schedule.turns(upTo: 12)
-                    await ending.cancelAndDrain()
+                    await ending.cancelAndWait()
                 }
             }
             while await teller.notes.count < 10 { await schedule.turn() }

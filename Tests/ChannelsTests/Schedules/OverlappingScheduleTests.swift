@@ -26,10 +26,10 @@ struct OverlappingScheduleTests {
             case 0: token.cancel()
             case 1: owner = nil
             case 2:
-                await token.cancelAndDrain()
-                calls.mustBeOver("cancelAndDrain")
+                await token.cancelAndWait()
+                calls.mustBeOver("cancelAndWait")
             case 3:
-                await token.finish()
+                await token.drain()
                 calls.mustBeOver("finish")
                 schedule.check(token.waitingCount == 0, "\(token.waitingCount) wait after finish")
             case 4: channel = nil
@@ -38,7 +38,7 @@ struct OverlappingScheduleTests {
             for task in posting { await task.value }
             channel = nil
             while token.waitingCount > 0 { await schedule.turn() }
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             let (delivered, dropped, discarded) = (token.deliveredCount, token.droppedCount, token.discardedCount)
             schedule.check(
                 delivered + dropped + discarded == accepted.value,
@@ -74,11 +74,11 @@ struct OverlappingScheduleTests {
                 group.addTask {
                     guard schedule.chance(3) else { return }
                     await schedule.turns(upTo: 15)
-                    await counter.token?.cancelAndDrain()
+                    await counter.token?.cancelAndWait()
                 }
             }
             guard let token = await counter.token else { return schedule.check(false, "no token") }
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             let begun = await counter.begun
             schedule.check(isInOrder(begun), "heard \(begun)")
             schedule.check(token.deliveredCount == begun.count, "\(token.deliveredCount) counted, \(begun)")
@@ -100,7 +100,7 @@ struct OverlappingScheduleTests {
                     group.addTask {
                         await schedule.turns(upTo: 6)
                         let report = await channel.postAndWait(Note(poster: 0, number: number, schedule))
-                        discarded.add(report.discarded)
+                        discarded.add(report.discardedCount)
                     }
                 }
                 group.addTask {
@@ -137,8 +137,8 @@ struct OverlappingScheduleTests {
                     if schedule.chance(2) {
                         group.addTask {
                             let report = await channel.postAndWait(note)
-                            let outcome = number == 6 ? report.completed : report.dropped
-                            schedule.check(report.reached == 1 && outcome == 1, "\(report) for \(number)")
+                            let outcome = number == 6 ? report.completedCount : report.droppedCount
+                            schedule.check(report.reachedCount == 1 && outcome == 1, "\(report) for \(number)")
                         }
                         while token.deliveredCount + token.waitingCount + token.droppedCount == number {
                             await schedule.turn()
@@ -149,7 +149,7 @@ struct OverlappingScheduleTests {
                     await schedule.turns(upTo: 8)
                 }
             }
-            await token.finish()
+            await token.drain()
             schedule.check(ended.all == [6], "ended \(ended.all), begun \(begun.all)")
             schedule.check(begun.all == begun.all.sorted(), "begun \(begun.all)")
             schedule.check(faults.all.isEmpty, "\(faults.all)")
@@ -164,7 +164,7 @@ struct OverlappingScheduleTests {
             await counter.listen(to: channel, .ignore)
             for number in 0..<5 {
                 let report = await channel.postAndWait(Note(poster: 0, number: number, schedule))
-                schedule.check(report.completed == 1, "\(report) for \(number)")
+                schedule.check(report.completedCount == 1, "\(report) for \(number)")
                 await schedule.turns(upTo: 2)
             }
             let begun = await counter.begun.map(\.number)
@@ -188,7 +188,7 @@ struct OverlappingScheduleTests {
                 running.add(-1)
             }
             await post(4, as: 0, on: channel, schedule)
-            await token.finish()
+            await token.drain()
             schedule.check(token.deliveredCount == 4, "\(token.deliveredCount) delivered")
         }
     }
@@ -213,8 +213,8 @@ struct OverlappingScheduleTests {
             await schedule.turns(upTo: 12)
             owner = nil
             _ = await posting.value
-            await token.value?.cancelAndDrain()
-            calls.mustBeOver("cancelAndDrain")
+            await token.value?.cancelAndWait()
+            calls.mustBeOver("cancelAndWait")
             guard let ended = token.value else { return }
             let total = ended.deliveredCount + ended.droppedCount + ended.discardedCount
             schedule.check(total == accepted.value, "\(total) accounted for, \(accepted.value) accepted")
@@ -312,9 +312,9 @@ extension Schedule {
             let note = Note(poster: poster, number: number, self)
             if chance(3) {
                 let report = await channel.postAndWait(note)
-                reached.add(report.reached)
-                let total = report.completed + report.dropped + report.discarded + report.failures.count
-                check(report.reached == total, "\(report)")
+                reached.add(report.reachedCount)
+                let total = report.completedCount + report.droppedCount + report.discardedCount + report.failures.count
+                check(report.reachedCount == total, "\(report)")
             } else {
                 reached.add(channel.post(note))
             }

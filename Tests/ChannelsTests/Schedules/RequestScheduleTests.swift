@@ -46,7 +46,7 @@ struct RequestScheduleTests {
         await onSchedules { schedule in
             let channel = RequestChannel<Note, Int>()
             let tokens = (0..<4).map { index in
-                channel.respond(priority: Priority(-index)) { note in
+                channel.respond(priority: ListenerPriority(-index)) { note in
                     await schedule.turns(upTo: 5)
                     if index == 2 { throw Trouble() }
                     return note.number + index

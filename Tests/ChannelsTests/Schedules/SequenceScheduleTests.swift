@@ -68,7 +68,7 @@ struct SequenceScheduleTests {
         await onSchedules { schedule in
             let channel = Channel<Note>()
             let posted = Recorder<Int>()
-            let waiting = Task { await channel.next { $0.number >= 3 } }
+            let waiting = Task { await channel.first { $0.number >= 3 } }
             async let cancelled: Void = schedule.cancel(waiting, oneTimeIn: 2, within: 30)
             while channel.isEmpty, !waiting.isCancelled { await schedule.turn() }
             for number in 0..<6 {
@@ -86,7 +86,7 @@ struct SequenceScheduleTests {
     @Test func nextEndsWhenTheChannelGoes() async {
         await onSchedules { schedule in
             var channel: Channel<Note>? = Channel()
-            let waiting = Task { [weak channel] in await channel?.next { $0.number > 9 } }
+            let waiting = Task { [weak channel] in await channel?.first { $0.number > 9 } }
             await schedule.turns(upTo: 6)
             channel?.post(Note(poster: 0, number: 1, schedule))
             await schedule.turns(upTo: 6)

@@ -46,7 +46,7 @@ struct StateScheduleTests {
     @Test func nextOfAStateMissesNoValueThatWasSoonReplaced() async {
         await onSchedules { schedule in
             let state = StateChannel(0)
-            let waiting = Task { await state.next { $0 == 3 } }
+            let waiting = Task { await state.first { $0 == 3 } }
             while state.isEmpty { await schedule.turn() }
             async let cancelled: Void = schedule.cancel(waiting, oneTimeIn: 3, within: 20)
             for value in 1...5 {

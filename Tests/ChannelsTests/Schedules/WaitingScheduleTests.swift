@@ -27,12 +27,12 @@ struct WaitingScheduleTests {
             await schedule.turns(upTo: 10)
             let before = finished.value
             let report = await channel.postAndWait(Note(poster: 1, number: 0, schedule))
-            schedule.check(report.reached == 5, "\(report)")
-            let sum = report.completed + report.failures.count + report.dropped + report.discarded
-            schedule.check(report.reached == sum && report.failures.count == 1, "\(report) does not add up")
+            schedule.check(report.reachedCount == 5, "\(report)")
+            let sum = report.completedCount + report.failures.count + report.droppedCount + report.discardedCount
+            schedule.check(report.reachedCount == sum && report.failures.count == 1, "\(report) does not add up")
             schedule.check(finished.value >= before + 3, "\(finished.value - before) of 3 had finished")
             _ = await others.value
-            for token in tokens { await token.cancelAndDrain() }
+            for token in tokens { await token.cancelAndWait() }
             withExtendedLifetime(clerk) {}
         }
     }
@@ -45,10 +45,10 @@ struct WaitingScheduleTests {
                 Task { await channel.postAndWait(Note(poster: number, number: 0, schedule)) }
             }
             await schedule.turns(upTo: 15)
-            if schedule.chance(2) { token.cancel() } else { await token.cancelAndDrain() }
+            if schedule.chance(2) { token.cancel() } else { await token.cancelAndWait() }
             for task in waiting {
                 let report = await task.value
-                schedule.check(report.completed + report.discarded == report.reached, "\(report) does not add up")
+                schedule.check(report.completedCount + report.discardedCount == report.reachedCount, "\(report) does not add up")
             }
         }
     }
@@ -62,9 +62,9 @@ struct WaitingScheduleTests {
             let waiting = Task { await channel.postAndWait(Note(poster: 0, number: 0, schedule)) }
             await schedule.cancel(waiting)
             let report = await waiting.value
-            schedule.check(report.reached == 2 && report.completed == 1, "\(report)")
+            schedule.check(report.reachedCount == 2 && report.completedCount == 1, "\(report)")
             gate.open()
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             plain.cancel()
         }
     }
@@ -83,7 +83,7 @@ struct WaitingScheduleTests {
             }
             await channels[0].postAndWait(3)
             while calls.value < 4 { await schedule.turn() }
-            for token in tokens { await token.cancelAndDrain() }
+            for token in tokens { await token.cancelAndWait() }
         }
     }
 
@@ -100,7 +100,7 @@ struct WaitingScheduleTests {
             if schedule.chance(2) { owner = nil }
             for task in waiting {
                 let report = await task.value
-                schedule.check(report.completed + report.discarded == report.reached, "\(report) does not add up")
+                schedule.check(report.completedCount + report.discardedCount == report.reachedCount, "\(report) does not add up")
             }
             withExtendedLifetime(owner) {}
         }

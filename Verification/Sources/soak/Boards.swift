@@ -39,7 +39,7 @@ struct Boards {
             reached.add(mine)
         }
         for token in tokens { try await plain.wait(for: token) }
-        for token in tokens { await token.cancelAndDrain() }
+        for token in tokens { await token.cancelAndWait() }
         for checker in [plain, observer.checker] {
             try checker.checkOrder(mayMiss: false)
             try checker.checkAllCame(each: messagesEach)

@@ -54,7 +54,7 @@ struct Lanes {
         let before = residentBytes()
         let peak = await post(to: channels, states, desk, queue, random.next())
         for token in tokens { try await places[0].wait(for: token) }
-        for token in tokens { await token.cancelAndDrain() }
+        for token in tokens { await token.cancelAndWait() }
         for (index, place) in places.enumerated() {
             let mayMiss = index >= 2 * names.count
             try place.checkOrder(mayMiss: mayMiss)

@@ -85,7 +85,7 @@ struct Listener: Sendable {
         self.kind = kind
         let checker = Checker("\(kind.rawValue) listener, \(place)", isSerial: !kind.isDirect, posters: posters)
         self.checker = checker
-        let priority = random.isOne(in: 4) ? Priority(Int.random(in: -50...50, using: &random)) : .normal
+        let priority = random.isOne(in: 4) ? ListenerPriority(Int.random(in: -50...50, using: &random)) : .normal
         let queue = random.isOne(in: 4) ? DispatchQueue.global() : Self.queues.randomElement(using: &random)!
         let limit = Int.random(in: 1...64, using: &random)
         let object = Owner()
@@ -134,7 +134,7 @@ struct Listener: Sendable {
     /// Waits until nothing waits in front of the listener and none of its calls runs, and ends it.
     func settle() async throws(Failure) {
         try await checker.wait(for: token)
-        await token.cancelAndDrain()
+        await token.cancelAndWait()
     }
 
     /// The equation, for a listener for which `posted` messages were accepted; and its order.

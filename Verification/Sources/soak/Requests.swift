@@ -2,7 +2,7 @@ import Channels
 import Foundation
 
 /// Askers of two request channels, beside responders that come and go: every request is answered once, by one responder;
-/// none is called after `cancelAndDrain`; and where an asker's time is over, its responder is still called once.
+/// none is called after `cancelAndWait`; and where an asker's time is over, its responder is still called once.
 struct Requests {
     let messagesEach: Int
     private static let askers = 3
@@ -30,7 +30,7 @@ struct Requests {
                     return message.number
                 }
                 for _ in 0..<Int.random(in: 0..<50, using: &random) { await Task.yield() }
-                await token.cancelAndDrain()
+                await token.cancelAndWait()
                 ended.add()
                 passing.add()
             }
@@ -47,7 +47,7 @@ struct Requests {
         }
         churn.cancel()
         await churn.value
-        await stays.cancelAndDrain()
+        await stays.cancelAndWait()
         try answered.require(0, wrong.value, "requests without their answer")
         try answered.require(0, late.value, "calls of a responder after it was cancelled and drained")
         try answered.checkOrder(mayMiss: false)
@@ -86,7 +86,7 @@ struct Requests {
                 }
             }
         }
-        await token.cancelAndDrain()
+        await token.cancelAndWait()
         try checker.require(0, wrong.value, "limited requests with a wrong answer, or a wrong error")
         try checker.require(asked.value, calls.value, "calls, of limited requests")
         return calls.value

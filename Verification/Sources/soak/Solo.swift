@@ -47,7 +47,7 @@ struct Solo {
             try listener.checker.require(
                 calls,
                 listener.checker.calls,
-                "calls in all, of those begun when cancelAndDrain returned"
+                "calls in all, of those begun when cancelAndWait returned"
             )
         }
         try await listener.settle()
@@ -112,7 +112,7 @@ private final class Ending: Sendable {
     func drain() {
         checker.linger()
         let task = Task { [token, checker] in
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             return checker.calls
         }
         draining.withLock { $0 = task }

@@ -43,7 +43,7 @@ struct States {
         await reading.value
 
         for (checker, token, isBounded) in stable {
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             try checker.checkOrder(mayMiss: isBounded)
             try checker.require(last, checker.last(of: 0), "the last version seen, of the one stored")
             try checker.require(last + 1, checker.calls + token.droppedCount, "delivered + dropped, of versions")
@@ -55,7 +55,7 @@ struct States {
             figures.add(reader)
         }
         for (checker, token, _) in passing {
-            await token.cancelAndDrain()
+            await token.cancelAndWait()
             try checker.checkOrder(mayMiss: false)
             try checker.require(checker.calls, token.deliveredCount, "versions counted as delivered")
             figures.add(checker.name, calls: checker.calls, dropped: 0, discarded: token.discardedCount)

@@ -12,7 +12,7 @@ enum Measured {
 
     private static func channelToken(
         _ count: Int,
-        _ diagnostics: Diagnostics,
+        _ diagnostics: Switchboard.Diagnostics,
         thenOff: Bool = false
     ) -> (Int) -> Void {
         let board = Switchboard(diagnostics: diagnostics)

@@ -35,7 +35,7 @@ enum Registering {
     private static func priorities(_ count: Int) -> (Int) -> Void {
         let channel = Channel<Int>()
         let counter = Counter()
-        let priorities: [Priority] = [.low, -50, .normal, 50, .high]
+        let priorities: [ListenerPriority] = [.low, -50, .normal, 50, .high]
         let tokens = (0..<count).map { number in channel.listen(priority: priorities[number % 5]) { counter.add($0) } }
         return { operations in
             for number in 0..<operations {

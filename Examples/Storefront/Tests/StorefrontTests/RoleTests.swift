@@ -40,7 +40,7 @@ struct RoleTests {
             let check = FraudCheck(on: board, logger: logger)
             let rung = Recorder(of: board[.rung])
             let report = await board[.rung].postAndWait(.test("s1", bill: 100, tip: 101))
-            #expect(report.reached == 0)
+            #expect(report.reachedCount == 0)
             #expect(rung.count == 0)
             #expect(board.state(.office, initial: Office()).value.held == 1)
             await board[.rung].postAndWait(.test("s2", bill: 100, tip: 100))

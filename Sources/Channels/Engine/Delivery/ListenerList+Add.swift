@@ -29,7 +29,8 @@ extension ListenerList {
             if details.adaptor != nil { bits |= ListenerEntry.adapted }
         }
         let adaptor = details?.adaptor
-        let buffering = details?.buffering ?? .unbounded
+        let asked = details?.buffering ?? .automatic
+        let buffering = asked.isAutomatic ? .unbounded : asked
         let lane: Lane
         switch details?.delivery ?? .isolated(isolation) {
         case .isolated(let actor?): lane = Lane.of(actor)

@@ -120,7 +120,7 @@ extension FrameReference {
     /// Whether it is a value of a state whose turn has come.
     package var isTurn: Bool { pointee.isTurn }
 
-    package var origin: Origin { pointee.envelope?.origin ?? .local }
+    package var origin: MessageOrigin { pointee.envelope?.origin ?? .local }
 
     package var trace: (any MessageTrace)? { pointee.envelope?.trace }
 

@@ -13,7 +13,7 @@ public struct Posted<Message: Sendable>: Sendable {
     /// The name of the channel; nil if it has none. For the `posts` of a pattern, the text of the pattern.
     @inlinable public var channelName: String? { envelope?.channelName }
     /// Whether the message was posted here or came over a bridge.
-    @inlinable public var origin: Origin { envelope?.origin ?? .local }
+    @inlinable public var origin: MessageOrigin { envelope?.origin ?? .local }
 
     /// The identifier, time and attempt of a message that came in over a bridge; nil for one posted in this
     /// process, and for states.
@@ -24,7 +24,7 @@ public struct Posted<Message: Sendable>: Sendable {
         _ message: Message,
         sender: (any AnyObject & Sendable)? = nil,
         channelName: String? = nil,
-        origin: Origin = .local,
+        origin: MessageOrigin = .local,
         delivery: RemoteDelivery? = nil
     ) {
         self.init(message, Envelope(channelName, sender: sender, origin: origin, delivery))

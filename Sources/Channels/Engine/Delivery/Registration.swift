@@ -27,15 +27,14 @@ struct Registration {
     @usableFromInline
     final class Details: Sendable {
         /// For listeners that differ from those only in that they are not bare.
-        @usableFromInline static let general = Details(nil, isBare: false, isOnce: false, nil)
+        @usableFromInline static let general = Details(nil, isBare: false, isOnce: false, .automatic)
 
         /// Nil for a listener called on the registration's isolation.
         let delivery: Delivery?
         /// Whether the call is a `Body1` or `Body2`; for a sequence, whether messages are its elements.
         let isBare: Bool
         let isOnce: Bool
-        /// Nil if the source decides.
-        let buffering: BufferingPolicy?
+        let buffering: BufferingPolicy
         let adaptor: Adaptor?
 
         @usableFromInline
@@ -43,7 +42,7 @@ struct Registration {
             _ delivery: Delivery?,
             isBare: Bool,
             isOnce: Bool,
-            _ buffering: BufferingPolicy?,
+            _ buffering: BufferingPolicy,
             _ adaptor: Adaptor? = nil
         ) {
             self.delivery = delivery
@@ -57,7 +56,7 @@ struct Registration {
     @usableFromInline let owner: AnyObject?
     /// What the listener is called on, unless the details say otherwise.
     @usableFromInline let isolation: (any Actor)?
-    @usableFromInline let priority: Priority
+    @usableFromInline let priority: ListenerPriority
     @usableFromInline let site: PackedSite
     @usableFromInline var call: BareCall
     @usableFromInline var details: Details?
@@ -71,7 +70,7 @@ struct Registration {
         self.call = call
         if case .isolated(let actor) = delivery {
             isolation = actor
-            if !options.isOnce, case nil = options.buffering {
+            if !options.isOnce, options.buffering.isAutomatic {
                 details = isBare ? nil : .general
             } else {
                 details = Details(nil, isBare: isBare, isOnce: options.isOnce, options.buffering)
@@ -96,8 +95,8 @@ extension Registration {
 
     var isOnce: Bool { details?.isOnce ?? false }
 
-    var buffering: BufferingPolicy? {
-        get { details?.buffering }
+    var buffering: BufferingPolicy {
+        get { details?.buffering ?? .automatic }
         set { details = Details(details?.delivery, isBare: isBare, isOnce: isOnce, newValue, adaptor) }
     }
 

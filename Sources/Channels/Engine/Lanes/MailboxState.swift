@@ -87,7 +87,7 @@ struct MailboxState: ~Copyable {
         }
         dropped += 1
         switch policy.kind {
-        case .oldest, .unbounded:
+        case .oldest, .unbounded, .automatic:
             turnedAway += 1
             return .dropped
         case .newest:

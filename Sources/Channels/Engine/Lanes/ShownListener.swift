@@ -5,7 +5,7 @@ package struct ShownListener {
     package let entry: ListenerEntry
     /// Nil if the token owns the listener. What stands for the listener of a pattern is that one's owner's.
     package let owner: AnyObject?
-    package let priority: Priority
+    package let priority: ListenerPriority
 
     package var missedCount: Int { entry.missedCount }
 
@@ -40,7 +40,7 @@ extension ListenerList {
             let listener = entry.forwarder?.object.listener ?? entry
             let owner = listener.owner
             guard owner != nil || !listener.hasOwner else { return }
-            shown.append(ShownListener(entry: entry, owner: owner, priority: Priority(level.rank.priority)))
+            shown.append(ShownListener(entry: entry, owner: owner, priority: ListenerPriority(level.rank.priority)))
         }
         return shown
     }

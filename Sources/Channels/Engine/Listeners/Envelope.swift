@@ -21,7 +21,7 @@ final class Envelope: Sendable {
     init(
         _ channelName: String?,
         sender: (any AnyObject & Sendable)? = nil,
-        origin: Origin = .local,
+        origin: MessageOrigin = .local,
         _ delivery: RemoteDelivery? = nil,
         tracker: PostTracker? = nil,
         trace: (any MessageTrace)? = nil
@@ -35,7 +35,7 @@ final class Envelope: Sendable {
         outlivesPost = tracker == nil && trace == nil
     }
 
-    @usableFromInline var origin: Origin { process.map { .remote($0) } ?? .local }
+    @usableFromInline var origin: MessageOrigin { process.map { .remote($0) } ?? .local }
 
     /// Makes one with the same sender and origin.
     func copy(

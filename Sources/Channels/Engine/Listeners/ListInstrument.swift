@@ -16,7 +16,7 @@ package protocol ListInstrument: AnyObject, Sendable {
     func traceState(
         on list: ListenerList,
         from senderType: (any Any.Type)?,
-        _ origin: Origin,
+        _ origin: MessageOrigin,
         at site: PackedSite,
         _ body: ((any MessageTrace)?) -> Void
     )

@@ -87,12 +87,21 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
     package override func pause() {
         _ = ensureRoute()
         word.bitwiseOr(Self.paused, ordering: .sequentiallyConsistent)
+        didChangePausing()
     }
 
     package override func resume() {
         // A state does: `StateCore.resume`.
-        guard isPaused, list?.delegate?.resume(self) != true else { return }
-        word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
+        guard isPaused else { return }
+        if list?.delegate?.resume(self) != true {
+            word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
+        }
+        didChangePausing()
+    }
+
+    private func didChangePausing() {
+        guard let list else { return }
+        list.delegate?.didChangeListening(in: list)
     }
 }
 

@@ -82,11 +82,11 @@ extension ListenerList {
     func removeAllListeners() { forEachEntry { if !$0.isForwarder { $0.cancel() } } }
 
     /// Ends every listener and interceptor of an owner, and suspends until no call of one runs.
-    func removeListenersAndDrain(of owner: AnyObject) async {
+    func removeListenersAndWait(of owner: AnyObject) async {
         var removed: [ListenerEntry] = []
         forEachEntry { if $0.owner === owner { removed.append($0) } }
         for entry in removed { entry.cancel() }
-        for entry in removed { await entry.cancelAndDrain() }
+        for entry in removed { await entry.cancelAndWait() }
     }
 
     /// Whether an object owns a listener or an interceptor.

@@ -91,6 +91,21 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
         withBareLock { listenerCountNow > forwarderCount || interceptorCount.load(ordering: .relaxed) > 0 }
     }
 
+    /// Whether a listener receives messages now, because it is not paused. Runs no user code. The caller calls
+    /// ``didUnlock()`` later.
+    var hasDemand: Bool {
+        withBareLock {
+            var address = head.load(ordering: .relaxed)
+            while let entry = Unretained<ListenerEntry>(address: address) {
+                let word = entry.borrow { $0.word.load(ordering: .acquiring) }
+                let none = ListenerEntry.ended | ListenerEntry.paused | ListenerEntry.intercepting
+                if word & none == 0 { return true }
+                address = entry.borrow { $0.next.load(ordering: .relaxed) }
+            }
+            return false
+        }
+    }
+
     package var hasClosed: Bool { withBareLock { isClosed } }
 
     var name: String? { envelope?.channelName }

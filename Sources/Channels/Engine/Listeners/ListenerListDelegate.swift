@@ -1,6 +1,6 @@
 /// Receives what a list tells the channel or switchboard built on it, without locks. May run user code.
 protocol ListenerListDelegate: AnyObject, Sendable {
-    /// Called when a listener was added or removed.
+    /// Called when a listener was added, removed, paused or resumed.
     func didChangeListening(in list: ListenerList)
 
     /// Called when the channel was deallocated.

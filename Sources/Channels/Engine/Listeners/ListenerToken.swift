@@ -21,7 +21,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     ///
     /// On the listener's own isolation or, for a listener without one, on the posting thread, no call begins
     /// after it returns. From any other thread, a call that has already passed its check may still run: see
-    /// ``cancelAndDrain()``. Queued messages are discarded and counted. No other listener is skipped.
+    /// ``cancelAndWait()``. Queued messages are discarded and counted. No other listener is skipped.
     /// Idempotent.
     ///
     /// - Complexity: O(1); for a pattern's listener, O(*n*) in the number of patterns and names of its
@@ -37,7 +37,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// Called inside the listener, or inside one that it awaits with `postAndWait` or a request, this cancels
     /// without waiting. A task started by a call counts as part of that call until the call ends. Independent
     /// listeners that drain one another deadlock.
-    public final func cancelAndDrain() async {
+    public final func cancelAndWait() async {
         entry.cancel()
         await waitForCalls(afterDelivery: false)
     }
@@ -48,7 +48,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// cancellation. ``cancel()`` meanwhile discards the messages still queued. A sequence ends once its
     /// reader has taken the queued messages, which this does not wait for. Called inside the listener, or
     /// inside one that it awaits with `postAndWait` or a request, this does not wait.
-    public final func finish() async {
+    public final func drain() async {
         entry.end()
         await waitForCalls(afterDelivery: true)
     }

@@ -15,7 +15,8 @@ final class PostTracker: Sendable {
         var report = DeliveryReport()
         /// Unfinished calls, plus 1 for the post itself.
         var outstanding = 1
-        var isCancelled = false
+        /// Whether the wait has ended early: its task was cancelled, or its time was up.
+        var isAbandoned = false
         /// The listeners whose call has thrown and not ended yet.
         var failing: [UInt] = []
         var waiters = Waiters<Void>()
@@ -39,22 +40,23 @@ final class PostTracker: Sendable {
     func expectOne(isListener: Bool = true) {
         state.withLock {
             $0.outstanding += 1
-            if isListener { $0.report.reached += 1 }
+            if isListener { $0.report.reachedCount += 1 }
         }
     }
 
     /// Removes an expected listener that refused the message.
-    func withdrawExpected() { settle { $0.report.reached -= 1 } }
+    func withdrawExpected() { settle { $0.report.reachedCount -= 1 } }
 
     /// Records that an expected listener has finished.
     func finish(_ outcome: Outcome) {
         settle {
             switch outcome {
-            case .completed: $0.report.completed += 1
+            case .completed: $0.report.completedCount += 1
             case .buffered:
-                ($0.report.completed, $0.report.buffered) = ($0.report.completed + 1, $0.report.buffered + 1)
-            case .dropped: $0.report.dropped += 1
-            case .discarded: $0.report.discarded += 1
+                $0.report.completedCount += 1
+                $0.report.bufferedCount += 1
+            case .dropped: $0.report.droppedCount += 1
+            case .discarded: $0.report.discardedCount += 1
             case .failed(let failure): $0.report.failures.append(failure)
             case .settled: break
             }
@@ -76,7 +78,7 @@ final class PostTracker: Sendable {
             if let index = state.failing.firstIndex(of: listener.address) {
                 state.failing.remove(at: index)
             } else {
-                state.report.completed += 1
+                state.report.completedCount += 1
             }
         }
     }
@@ -101,25 +103,32 @@ final class PostTracker: Sendable {
     /// Ends the post itself if nobody waits for its listeners.
     func end() { settle { _ in } }
 
-    /// Ends the post itself and suspends until every listener has finished or the task is cancelled.
-    func wait() async -> DeliveryReport {
+    /// Ends the post itself and suspends until every listener has finished, the time is up or the task is cancelled.
+    func wait(timeout: Duration? = nil) async -> DeliveryReport {
+        let timer = timeout.map { Timeout(after: $0) { self.abandon() } }
+        defer { extendLifetime(timer) }
         await withTaskCancellationHandler {
             await Waiters<Void>.suspend { continuation in
                 state.withLock { state in
                     state.outstanding -= 1
-                    guard state.outstanding > 0, !state.isCancelled else { return false }
+                    guard state.outstanding > 0, !state.isAbandoned else { return false }
                     state.waiters.add(continuation, until: ())
                     return true
                 }
             }
         } onCancel: {
-            let resumed = state.withLock { state in
-                state.isCancelled = true
-                return state.waiters.take { _ in true }
-            }
-            resumed.resume()
+            abandon()
         }
         return state.withLock { $0.report }
+    }
+
+    /// Ends the wait, though listeners have not finished.
+    private func abandon() {
+        let resumed = state.withLock { state in
+            state.isAbandoned = true
+            return state.waiters.take { _ in true }
+        }
+        resumed.resume()
     }
 }
 

@@ -32,7 +32,7 @@ struct Feed: Service {
     /// Behind what an earlier run has rung up.
     private func firstNumber() async -> Int {
         let booked = board.state(.billsBooked, initial: nil)
-        let known = await cancelWhenGracefulShutdown { await booked.next { $0 != nil } }
+        let known = await cancelWhenGracefulShutdown { await booked.first { $0 != nil } }
         return ((known ?? nil) ?? 0) + 1
     }
 

@@ -42,14 +42,14 @@ struct Web: Sendable {
     private func ring(_ request: Request) async throws -> Response {
         let sale = try await request.sale()
         let report = await board[.rung].postAndWait(sale)
-        if report.dropped > 0 {
+        if report.droppedCount > 0 {
             throw HTTPError(
                 .tooManyRequests,
                 headers: [.retryAfter: "1"],
                 message: "too many sales at once; try again"
             )
         }
-        if report.reached == 0 {
+        if report.reachedCount == 0 {
             let reason = FraudCheck.suspicion(sale) ?? "it was stopped"
             throw HTTPError(.unprocessableContent, message: "held by the fraud check: \(reason)")
         }

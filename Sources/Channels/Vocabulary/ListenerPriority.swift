@@ -1,5 +1,5 @@
 /// The rank of a listener: higher ranks run first, equal ones in the order of registration.
-public struct Priority: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
+public struct ListenerPriority: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
     /// The rank: any integer.
     public var rawValue: Int
 
@@ -10,19 +10,19 @@ public struct Priority: Hashable, Comparable, Sendable, ExpressibleByIntegerLite
     public init(integerLiteral value: Int) { rawValue = value }
 
     /// Runs after the normal ones: -100.
-    public static let low = Priority(-100)
+    public static let low = ListenerPriority(-100)
     /// The default: 0.
-    public static let normal = Priority(0)
+    public static let normal = ListenerPriority(0)
     /// Runs before the normal ones: 100.
-    public static let high = Priority(100)
+    public static let high = ListenerPriority(100)
 
     /// Returns whether the left priority runs later than the right one.
-    public static func < (left: Priority, right: Priority) -> Bool {
+    public static func < (left: ListenerPriority, right: ListenerPriority) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
-extension Priority: CustomStringConvertible {
+extension ListenerPriority: CustomStringConvertible {
     /// The name of a named priority, else its number.
     public var description: String {
         switch self {

@@ -1,5 +1,5 @@
 /// The values of a state from the next one on.
-struct StateChanges<State: Sendable>: Listenable {
+struct StateUpdates<State: Sendable>: Listenable {
     fileprivate let state: StateChannel<State>
 
     func register(_ listener: consuming Listener<State>, isolation: isolated (any Actor)?) -> ListenerToken {
@@ -8,9 +8,10 @@ struct StateChanges<State: Sendable>: Listenable {
 }
 
 extension StateChannel {
-    /// Every value set from now on, without the current one first.
+    /// Every value set from now on, without the current one first. A value that equals the one before is
+    /// delivered, too: see ``Listenable/removingDuplicates()``.
     ///
     /// A listener that is paused and resumed receives the current value on resuming. Order, isolation,
     /// buffering and counts come from the state.
-    public var changes: some Listenable<State> { StateChanges(state: self) }
+    public var updates: some Listenable<State> { StateUpdates(state: self) }
 }

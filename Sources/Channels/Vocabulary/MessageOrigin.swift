@@ -1,5 +1,5 @@
 /// Where a message was posted.
-public enum Origin: Hashable, Sendable {
+public enum MessageOrigin: Hashable, Sendable {
     /// In this process.
     case local
     /// In another process, whose name is given.

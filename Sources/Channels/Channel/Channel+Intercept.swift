@@ -1,33 +1,4 @@
-/// A channel, named or not, whose messages can be replaced or stopped before listeners receive them.
-///
-/// Only channels conform. A source of your own can forward listeners, adapted to other messages, but an
-/// interceptor changes the message itself, so it belongs to the channel.
-public protocol Interceptable<Message>: Listenable {
-    // Underscored: the forms of `intercept` call it, nobody else can.
-    func _intercept(_ interceptor: consuming _Interceptor<Message>) -> ListenerToken
-}
-
-extension Interceptable {
-    /// Stops the program: only channels can be intercepted.
-    @available(*, deprecated, message: "only channels can be intercepted; write 'intercept' on the channel")
-    public func _intercept(_ interceptor: consuming _Interceptor<Message>) -> ListenerToken {
-        fatalError("\(Self.self) cannot be intercepted: write 'intercept' on the channel to which it listens")
-    }
-}
-
-/// An interceptor built by one of the `intercept` methods. It is not a ``Listener``, because it changes the
-/// message, so it cannot be adapted to another type.
-@frozen
-public struct _Interceptor<Message: Sendable> {
-    @usableFromInline let registration: Registration
-
-    @inlinable
-    init(_ owner: AnyObject?, _ options: ListenerOptions, call: @escaping ListenerCall) {
-        registration = Registration(owner, .interceptor, options, BareCall(call: call))
-    }
-}
-
-extension Interceptable {
+extension Channel {
     /// Registers a closure that receives every message before the listeners, and may replace or stop it.
     ///
     /// ```swift
@@ -46,13 +17,12 @@ extension Interceptable {
     @inlinable @discardableResult
     public func intercept<Owner: AnyObject & Sendable>(
         _ owner: Owner,
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ body: @escaping @Sendable (Owner, Posted<Message>) throws -> Interception<Message>
     ) -> ListenerToken {
-        let options = ListenerOptions(priority, fileID, line)
-        let interceptor = _Interceptor<Message>(owner, options) { message, owner, frame in
+        intercept(owner, ListenerOptions(priority, fileID, line)) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
                 do {
                     let post = Posted(message.load(as: Message.self), frame.envelope)
@@ -60,7 +30,6 @@ extension Interceptable {
                 } catch { frame.report(error) }
             }
         }
-        return _intercept(interceptor)
     }
 
     /// Registers an interceptor that lives as long as the token returned.
@@ -69,17 +38,20 @@ extension Interceptable {
     /// it throws, a fault is raised and the message is unchanged.
     @inlinable
     public func intercept(
-        priority: Priority = .normal,
+        priority: ListenerPriority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ body: @escaping @Sendable (Posted<Message>) throws -> Interception<Message>
     ) -> ListenerToken {
-        let options = ListenerOptions(priority, fileID, line)
-        let interceptor = _Interceptor<Message>(nil, options) { message, _, frame in
+        intercept(nil, ListenerOptions(priority, fileID, line)) { message, _, frame in
             do {
                 frame.apply(try body(Posted(message.load(as: Message.self), frame.envelope)), to: message)
             } catch { frame.report(error) }
         }
-        return _intercept(interceptor)
+    }
+
+    @inlinable
+    func intercept(_ owner: AnyObject?, _ options: ListenerOptions, _ call: @escaping ListenerCall) -> ListenerToken {
+        list.register(Registration(owner, .interceptor, options, BareCall(call: call)))
     }
 }
