@@ -45,7 +45,7 @@ extension NATSTransport: MessageStore {
                 StoredMessage(
                     number: found.seq,
                     message,
-                    storedAt: found.seconds.map { Timestamp(secondsSince1970: $0) },
+                    storedAt: found.time.flatMap { Timestamp($0) },
                     isSettled: box.map { $0.hasSettled(found.seq) } ?? false
                 )
             )
@@ -136,9 +136,6 @@ private struct KeptMessage: Decodable {
     var hdrs: Data?
     var data: Data?
     var time: String?
-
-    /// When it was stored, in seconds since 1970.
-    var seconds: Double? { time.flatMap { JetStream.seconds($0) } }
 
     func transportMessage() throws -> TransportMessage {
         try TransportMessage(
@@ -235,15 +232,10 @@ extension JetStream {
         }
     }
 
-    /// `2026-01-31T12:34:56.123456789Z`, in seconds since 1970.
-    fileprivate static func seconds(_ time: String) -> Double? {
-        let fraction = time.dropFirst(19).drop { $0 == "." }.prefix { $0.isNumber }
-        guard let whole = try? Date(time.prefix(19) + "Z", strategy: .iso8601) else { return nil }
-        return whole.timeIntervalSince1970 + (Double("0.\(fraction)") ?? 0)
-    }
-
     private static func age(_ time: String?) -> Duration? {
-        time.flatMap { seconds($0) }.map { .seconds(max(Timestamp.now.secondsSince1970 - $0, 0)) }
+        time.flatMap { Timestamp($0) }.map {
+            .seconds(max(Timestamp.now.secondsSince1970 - $0.secondsSince1970, 0))
+        }
     }
 }
 #endif

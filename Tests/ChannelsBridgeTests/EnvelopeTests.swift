@@ -246,7 +246,31 @@ struct EnvelopeTests {
     ])
     func timesAreWrittenAsRFC3339(seconds: Double, text: String) {
         #expect(Timestamp(secondsSince1970: seconds).text == text)
+        #expect(Timestamp(text)?.secondsSince1970 == seconds)
     }
+
+    @Test func timesOfEveryDayAreReadAsTheyAreWritten() {
+        for day in stride(from: -719_528, through: 2_932_896, by: 97) {
+            let time = Timestamp(secondsSince1970: Double(day) * 86_400 + 3_723)
+            #expect(Timestamp(time.text) == time)
+        }
+    }
+
+    @Test(arguments: [
+        ("2026-09-21T14:13:20Z", 1_790_000_000), ("2026-09-21t14:13:20.25z", 1_790_000_000.25),
+        ("2026-09-21T16:13:20+02:00", 1_790_000_000), ("2026-09-21T07:43:20-06:30", 1_790_000_000),
+        ("2026-09-21T14:13:20.123456789Z", 1_790_000_000.123456789),
+    ])
+    func timesOfOthersAreRead(text: String, seconds: Double) {
+        #expect(abs((Timestamp(text)?.secondsSince1970 ?? .nan) - seconds) < 0.000_001)
+    }
+
+    @Test(arguments: [
+        "", "yesterday", "2026-09-21", "2026-09-21T14:13:20", "2026-13-01T00:00:00Z", "2026-01-00T00:00:00Z",
+        "2026-01-01T24:00:00Z", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00Zz", "2026-01-01T00:00:00+1:00",
+        "٢٠٢٦-01-01T00:00:00Z",
+    ])
+    func whatIsNoTimeIsNone(text: String) { #expect(Timestamp(text) == nil) }
 }
 
 struct Wordy: Error, CustomStringConvertible {

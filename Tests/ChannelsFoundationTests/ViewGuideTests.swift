@@ -28,7 +28,7 @@ private final class SalesController: UIViewController {
 
     init(_ sales: StateChannel<Sales>) {
         super.init(nibName: nil, bundle: nil)
-        sales.map(\.total).listen(self) { me, total in me.label.text = "\(total) sold" }
+        sales.map(\.total).removingDuplicates().listen(self) { me, total in me.label.text = "\(total) sold" }
     }
 
     required init?(coder: NSCoder) { nil }

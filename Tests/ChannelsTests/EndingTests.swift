@@ -8,7 +8,7 @@ struct EndingTests {
     private let channel = Channel<Int>()
     private let queue = DispatchQueue(label: "ending")
 
-    @Test func finishDeliversWhatWaitsAndHearsNothingMore() async {
+    @Test func drainDeliversWhatWaitsAndHearsNothingMore() async {
         for _ in 0..<100 {
             let heard = Recorder<Int>()
             queue.suspend()
@@ -47,7 +47,7 @@ struct EndingTests {
         await wait(for: living == nil) { $0 }
     }
 
-    @Test func finishWaitsForTheLastCallOfAnAsyncListener() async {
+    @Test func drainWaitsForTheLastCallOfAnAsyncListener() async {
         let (entered, ended) = (Tally(), Tally())
         let gate = Gate()
         let token = channel.listen { (_: Int) async in
@@ -65,7 +65,7 @@ struct EndingTests {
         #expect(ended.value == 2)
     }
 
-    @Test func finishOfAnIdleListenerReturns() async {
+    @Test func drainOfAnIdleListenerReturns() async {
         await channel.listen { _ in }.drain()
         await channel.listen(on: queue) { _ in }.drain()
         let token = channel.listen { (_: Int) async in }
@@ -75,7 +75,7 @@ struct EndingTests {
         #expect(channel.isEmpty)
     }
 
-    @Test func finishOfAListenerThatCameTooLateReturns() async {
+    @Test func drainOfAListenerThatCameTooLateReturns() async {
         channel.finish()
         await channel.listen(on: queue) { _ in }.drain()
         let state = StateChannel(0)
@@ -107,7 +107,7 @@ struct EndingTests {
         }
     }
 
-    @Test func finishInsideTheListenerReturns() async {
+    @Test func drainInsideTheListenerReturns() async {
         let (token, ended) = (Slot<ListenerToken>(), Tally())
         token.value = channel.listen { (_: Int) async in
             await token.value?.drain()
@@ -149,7 +149,7 @@ struct EndingTests {
         channel.finish()
     }
 
-    @Test func finishBesidePostsLosesNothingThatWasCounted() async {
+    @Test func drainBesidePostsLosesNothingThatWasCounted() async {
         for _ in 0..<200 {
             let channel = Channel<Int>()
             let (heard, reached) = (Tally(), Tally())
@@ -250,7 +250,7 @@ struct EndingTests {
         #expect(board.add(observer, for: (any Watching).self))
     }
 
-    @Test func removeListenersAndDrainWaitsForTheirCalls() async {
+    @Test func removeListenersAndWaitWaitsForTheirCalls() async {
         let owner = Owner()
         let (entered, ended, gate) = (Tally(), Tally(), Gate())
         channel.listen(owner) { (_: Owner, _: Int) async in

@@ -148,7 +148,7 @@ struct OverlappingTests {
     }
 
     @Test(arguments: [OverlappingPolicy.queue, .replace, .concurrent(3)])
-    func finishWaitsForTheCallsThatOverlap(overlapping: OverlappingPolicy) async {
+    func drainWaitsForTheCallsThatOverlap(overlapping: OverlappingPolicy) async {
         let gate = Gate()
         let token = channel.listen(overlapping: overlapping) { (number: Int) async throws in
             try await call(number, until: gate)
@@ -204,7 +204,9 @@ struct OverlappingTests {
                 group.addTask {
                     for number in 0..<250 {
                         let report = await channel.postAndWait(task * 250 + number)
-                        reports.withLock { $0 = ($0.completed + report.completedCount, $0.dropped + report.droppedCount) }
+                        reports.withLock {
+                            $0 = ($0.completed + report.completedCount, $0.dropped + report.droppedCount)
+                        }
                     }
                 }
             }
@@ -230,7 +232,7 @@ struct OverlappingTests {
     @Test func equalPartOfAStateReplacesNoCall() async {
         let state = StateChannel((total: 1, dish: "soup"))
         let gate = Gate()
-        let token = state.map(\.total).listen(overlapping: .replace) { (total: Int) async throws in
+        let token = state.map(\.total).removingDuplicates().listen(overlapping: .replace) { (total: Int) async throws in
             try await call(total, until: gate)
         }
         await begun.wait(count: 1)
@@ -242,7 +244,9 @@ struct OverlappingTests {
 
     @Test func concurrentCallsHearAPartThatHasChangedOnce() async {
         let state = StateChannel((total: 0, number: 0))
-        let token = state.map(\.total).listen(overlapping: .concurrent(4)) { (total: Int) async in begun.record(total) }
+        let token = state.map(\.total).removingDuplicates().listen(overlapping: .concurrent(4)) { (total: Int) async in
+            begun.record(total)
+        }
         for number in 1...2_000 { state.set((number / 2, number)) }
         await token.drain()
         #expect(begun.all.sorted() == Array(0...1_000))

@@ -6,7 +6,7 @@ import Testing
 /// The settled details of requests.
 struct RequestTests {
     @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
-    @Test func cancelAndDrainOfAResponderWaitsForItsRequests() async throws {
+    @Test func cancelAndWaitOfAResponderWaitsForItsRequests() async throws {
         let channel = RequestChannel<Int, Int>()
         let events = Recorder<String>()
         let (entered, gate) = (Gate(), Gate())

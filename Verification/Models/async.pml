@@ -9,7 +9,7 @@
  *   discard          SequenceMailbox.didEnd
  *   freeBody         SequenceMailbox.didFreeBody
  *   Leaver           ListenerList.free, SequenceMailbox.didLeaveList
- *   Canceller, Drainer, Finisher    ListenerToken.cancel, .cancelAndDrain, .finish
+ *   Canceller, Drainer, Finisher    ListenerToken.cancel, .cancelAndWait, .finish
  *
  * Left out: owners, turns (a reader that continues in another task), envelopes, `.ignore` (a message is only admitted less often). When no post
  * sees the listener is what the model listener-list shows; here, its posts are counted. Memory: sequentially consistent.

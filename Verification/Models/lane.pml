@@ -1,5 +1,5 @@
 /* A lane: posts of several posters to several listeners take tickets, one drain delivers in the order of the tickets, a cancel discards, and
- * cancelAndDrain waits for the call that runs.
+ * cancelAndWait waits for the call that runs.
  *
  * Two posters and two listeners, with a mailbox each: that of listener 0 has no bound, that of listener 1 keeps the newest message only. Each
  * poster posts to listener 0 and then to listener 1; the second one runs on the lane's own actor, where a listener may be called at once. Two
@@ -23,8 +23,8 @@
  *
  * Asserted: one drain and one call at a time; one thread at a time uses the batch; what waits for a listener is heard before what is posted
  * to it later; what a poster posts from elsewhere is heard in the order posted, across listeners, but for a message that has the place of
- * another; a listener that is not cancelled has a message for each ticket; no call of a listener once its cancelAndDrain has returned;
- * cancelAndDrain returns, with no waiter left behind; in the end every message was delivered, dropped, discarded or refused, the last two only
+ * another; a listener that is not cancelled has a message for each ticket; no call of a listener once its cancelAndWait has returned;
+ * cancelAndWait returns, with no waiter left behind; in the end every message was delivered, dropped, discarded or refused, the last two only
  * where the listener was cancelled; no tickets are left in a lane without a job.
  *
  * -DRUN=n           calls before others have a turn (1)
@@ -40,7 +40,7 @@
  * -DNO_WAIT         a turn begins although a canceller has claimed what the one before has left
  * -DNO_LOOK         a post on the lane's own actor calls the listener although a message waits for it
  * -DLATE_LOOK       the drain looks whether the listener is cancelled before it publishes that it calls it
- * -DNO_SECOND_LOOK  cancelAndDrain does not look again when it has left its continuation
+ * -DNO_SECOND_LOOK  cancelAndWait does not look again when it has left its continuation
  * -DNO_LOOK_AFTER   the drain does not look for waiters at the end of a run
  */
 #ifndef RUN
@@ -61,7 +61,7 @@ byte current = NOBODY;          /* whom the drain calls */
 bool hasWaiters;
 bool waiting;                   /* a continuation is left */
 bool resumed;
-bool drained;                   /* cancelAndDrain has returned */
+bool drained;                   /* cancelAndWait has returned */
 byte drains;
 byte calls;
 byte jobs;
@@ -367,7 +367,7 @@ over:
     od
 }
 
-/* cancelAndDrain of a listener, or none. */
+/* cancelAndWait of a listener, or none. */
 proctype Canceller() {
     byte m = NOBODY; bool claims;
     if

@@ -13,7 +13,7 @@
  *   retire, freeUnlessUsed          HazardDomain.waitsBehindOthers, .freeUnlessUsed                    (Hazards/HazardDomain)
  *   look, didUnlock                 collectAfterUse, collectIfAsked; didUnlock     (Hazards/HazardDomain, Listeners/ListenerList)
  *   collectBody, unlockAndFree      collect(waitsForLock:), free                   (Hazards/HazardDomain)
- *   Drainer                         ListenerToken.cancelAndDrain, waitForUses
+ *   Drainer                         ListenerToken.cancelAndWait, waitForUses
  *   Timer                           the looks that are repeated while somebody waits, or a closed list has something retired
  *
  * There is no barrier when a post ends. So a post may read `hasRetired` before others see that it has ended: it ends without notice, and
@@ -24,11 +24,11 @@
  * exchange of its thread. The lock is taken and given up in one step each: its users order themselves by `mustCollect`.
  *
  * Asserted: nothing is read or called after it was freed; nothing is freed twice or while linked; a post calls each listener that is there
- * all the time once, and one registered before it; no call of entry 0 runs or begins once cancelAndDrain has returned, and it returns; once
+ * all the time once, and one registered before it; no call of entry 0 runs or begins once cancelAndWait has returned, and it returns; once
  * all posts have ended, something is left only if one of them has ended without notice; one more post or change then frees it, and in a
  * closed list nothing is left.
  *
- * That cancelAndDrain returns, and that a closed list is emptied, is checked like this: once all posts have ended and every store has been
+ * That cancelAndWait returns, and that a closed list is emptied, is checked like this: once all posts have ended and every store has been
  * seen, the Timer looks once, and that must do. Before that, it looks any number of times with -DLOOKS_EARLY, and otherwise never.
  *
  * -DNESTING             the first thread posts inside entry 1
@@ -45,7 +45,7 @@
  * -DHOLDER_FORGETS      who has collected does not look for that word
  * -DONE_GENERATION      what is retired later is freed with what was retired before
  * -DFREES_NEWEST        what is retired while older entries wait is freed before them
- * -DNO_SECOND_LOOK      nobody looks again for cancelAndDrain
+ * -DNO_SECOND_LOOK      nobody looks again for cancelAndWait
  * -DNO_LOOK_AT_CLOSE    nobody looks again for a closed list
  * -DNO_LOOK_AT_CHANGE   who changes the list does not collect
  * -DTWO_REMOVERS        an entry's removal is not claimed by one atomic step: with -DOTHER_CANCELS
@@ -94,12 +94,12 @@ bool incoming[ENTRIES];
 bool underWay[SLOTS];
 byte underWaySequence[SLOTS];
 bool collectsLater;                /* the Timer has been started */
-/* cancelAndDrain: what it waits for, and whether it has been resumed. */
+/* cancelAndWait: what it waits for, and whether it has been resumed. */
 bool waiting;
 bool resumed;
 bool waitsFor[SLOTS];
 byte waitsForSequence[SLOTS];
-bool drained;                   /* cancelAndDrain of entry 0 has returned */
+bool drained;                   /* cancelAndWait of entry 0 has returned */
 bool registered;                /* entry 2 is in, and its registration has returned */
 bool unnoticed;                 /* a post has ended without notice */
 byte threadsEnded;
@@ -448,7 +448,7 @@ proctype SecondPoster() {
 }
 #endif
 
-/* cancelAndDrain of the first entry. */
+/* cancelAndWait of the first entry. */
 proctype Drainer() {
     LOCALS;
     remove(0);

@@ -5,7 +5,7 @@ public protocol Listenable<Message>: Sendable {
     /// The type of the messages.
     associatedtype Message: Sendable
 
-    /// Registers a listener that `listen`, `messages` or `next` has built.
+    /// Registers a listener that `listen`, `messages` or `first` has built.
     /// - Parameters:
     ///   - listener: The listener. All you can do with it is forward it, as it is or adapted.
     ///   - isolation: The caller's isolation. A state may call a listener of the same isolation directly.

@@ -18,7 +18,8 @@ struct ListenerOptions {
     }
 
     @usableFromInline
-    init(_ priority: ListenerPriority, once: Bool = false, buffering: BufferingPolicy = .automatic, _ site: PackedSite) {
+    init(_ priority: ListenerPriority, once: Bool = false, buffering: BufferingPolicy = .automatic, _ site: PackedSite)
+    {
         self.priority = priority
         isOnce = once
         self.buffering = buffering

@@ -5,13 +5,13 @@
 public struct RemoteDelivery: Sendable {
     private final class Storage: Sendable {
         let id: String
-        let time: String?
+        let secondsSince1970: Double?
         let attempt: Int
         let context: (any Sendable)?
 
-        init(_ id: String, _ time: String?, _ attempt: Int, _ context: (any Sendable)?) {
+        init(_ id: String, _ secondsSince1970: Double?, _ attempt: Int, _ context: (any Sendable)?) {
             self.id = id
-            self.time = time
+            self.secondsSince1970 = secondsSince1970
             self.attempt = attempt
             self.context = context
         }
@@ -25,9 +25,9 @@ public struct RemoteDelivery: Sendable {
     /// provides one.
     public var id: String { storage.id }
 
-    /// When the message was posted, by the sender's clock, in RFC 3339: `2026-01-31T12:34:56.789Z`. Nil if
-    /// the sender does not give it. The clocks of two machines differ.
-    public var time: String? { storage.time }
+    /// When the message was posted, by the sender's clock, as Foundation's `timeIntervalSince1970`. If the
+    /// sender does not say so, when it was stored; nil if nobody does. The clocks of two machines differ.
+    public var secondsSince1970: Double? { storage.secondsSince1970 }
 
     /// How often the message has been delivered to this durable name, including this time; 1 if it is not
     /// durable. Deliveries to processes that ended before they had settled it count, as far as the broker
@@ -38,18 +38,16 @@ public struct RemoteDelivery: Sendable {
     package var context: (any Sendable)? { storage.context }
 
     /// Creates a description, for tests of code that takes one.
-    public init(id: String, time: String? = nil, attempt: Int = 1) {
-        self.init(id: id, time: time, attempt: attempt, context: nil)
+    public init(id: String, secondsSince1970: Double? = nil, attempt: Int = 1) {
+        self.init(id: id, secondsSince1970: secondsSince1970, attempt: attempt, context: nil)
     }
 
-    package init(id: String, time: String?, attempt: Int, context: (any Sendable)?) {
-        storage = Storage(id, time, attempt, context)
+    package init(id: String, secondsSince1970: Double?, attempt: Int, context: (any Sendable)?) {
+        storage = Storage(id, secondsSince1970, attempt, context)
     }
 }
 
 extension RemoteDelivery: CustomStringConvertible {
-    /// One line: the identifier, the time and the number of the attempt.
-    public var description: String {
-        "\(quoted(id))\(time.map { ", posted at \(onOneLine($0))" } ?? ""), attempt \(attempt)"
-    }
+    /// One line: the identifier and the number of the attempt.
+    public var description: String { "\(quoted(id)), attempt \(attempt)" }
 }

@@ -13,8 +13,8 @@ extension DeadLetterBox {
         public let reason: String?
         /// How often the message had been delivered, by the broker's count.
         public let deliveryCount: Int?
-        /// When the letter was stored, as `2026-01-31T12:34:56.789Z`.
-        public let time: String?
+        /// When the letter was stored, by the clock of the broker, as Foundation's `timeIntervalSince1970`.
+        public let secondsSince1970: Double?
         /// Whether the letter has been put back. Over NATS, nil for letters stored after one that could not
         /// be put back; a letter that is put back on its own is removed.
         public let isPutBack: Bool?
@@ -139,7 +139,7 @@ extension DeadLetterBox {
             durableName: header(DeadLetterHeader.name),
             reason: header(DeadLetterHeader.reason),
             deliveryCount: kept.headers[DeadLetterHeader.attempts].flatMap { Int($0) },
-            time: stored.storedAt?.text,
+            secondsSince1970: stored.storedAt?.secondsSince1970,
             isPutBack: stored.isSettled,
             number: stored.number,
             kept: kept

@@ -12,6 +12,25 @@ package struct Timestamp: Hashable, Sendable {
         self.secondsSince1970 = min(max(secondsSince1970, -62_167_219_200), 253_402_300_799)
     }
 
+    /// Reads RFC 3339, with `Z` or an offset, and any fraction of a second. Nil for anything else.
+    package init?(_ text: String) {
+        var rest = Scanner(bytes: text[...].utf8)
+        guard let year = rest.number(4), rest.takes("-"), let month = rest.number(2), rest.takes("-"),
+            let day = rest.number(2), rest.takes("T") || rest.takes("t") || rest.takes(" "),
+            let hour = rest.number(2), rest.takes(":"), let minute = rest.number(2), rest.takes(":"),
+            let second = rest.number(2), let fraction = rest.fraction(), let offset = rest.offset(), rest.bytes.isEmpty,
+            1...12 ~= month, 1...31 ~= day, hour < 24, minute < 60, second <= 60
+        else { return nil }
+        // The days since 1970 in a calendar whose year begins in March, so that a leap day is the last. Counted from
+        // 400 years before the year 0, so that nothing is negative.
+        let shifted = year + 400 - (month <= 2 ? 1 : 0)
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        let leapDays = shifted / 4 - shifted / 100 + shifted / 400
+        let days = shifted * 365 + leapDays + dayOfYear - 719_468 - 146_097
+        let whole = Double(days) * 86_400 + Double(hour * 3_600 + minute * 60 + second)
+        self.init(secondsSince1970: whole + fraction - offset)
+    }
+
     package static var now: Timestamp { Timestamp(secondsSince1970: Date().timeIntervalSince1970) }
 
     /// `2026-01-31T12:34:56.789Z`.
@@ -50,5 +69,49 @@ package struct Timestamp: Hashable, Sendable {
             write(Int(milliseconds % 1_000), digits: 3, then: "Z")
             return end
         }
+    }
+}
+
+/// Reads the parts of a time.
+private struct Scanner {
+    var bytes: Substring.UTF8View
+
+    mutating func takes(_ character: Unicode.Scalar) -> Bool {
+        guard bytes.first == UInt8(ascii: character) else { return false }
+        bytes.removeFirst()
+        return true
+    }
+
+    mutating func digit() -> Int? {
+        guard let byte = bytes.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+        bytes.removeFirst()
+        return Int(byte) - 48
+    }
+
+    mutating func number(_ digits: Int) -> Int? {
+        var number = 0
+        for _ in 0..<digits {
+            guard let digit = digit() else { return nil }
+            number = number * 10 + digit
+        }
+        return number
+    }
+
+    /// 0 if there is none; nil for a point without digits.
+    mutating func fraction() -> Double? {
+        guard takes(".") else { return 0 }
+        guard var value = digit().map({ Double($0) / 10 }) else { return nil }
+        var scale = 0.01
+        while let digit = digit() { (value, scale) = (value + Double(digit) * scale, scale / 10) }
+        return value
+    }
+
+    /// The seconds that the local time is ahead of UTC.
+    mutating func offset() -> Double? {
+        if takes("Z") || takes("z") { return 0 }
+        let isBehind = takes("-")
+        guard isBehind || takes("+"), let hour = number(2), takes(":"), let minute = number(2), hour < 24, minute < 60
+        else { return nil }
+        return Double(hour * 3_600 + minute * 60) * (isBehind ? -1 : 1)
     }
 }

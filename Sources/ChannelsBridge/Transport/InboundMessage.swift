@@ -77,7 +77,7 @@ extension InboundMessage {
         let former = settle == nil ? nil : message.headers[DeadLetterHeader.id]
         return RemoteDelivery(
             id: former.flatMap { try? $0.percentDecoded(DeadLetterHeader.id, "") } ?? envelope.id ?? identity ?? "",
-            time: envelope.time ?? storedAt?.text,
+            secondsSince1970: (envelope.time.flatMap { Timestamp($0) } ?? storedAt)?.secondsSince1970,
             attempt: deliveryCount,
             context: context
         )

@@ -14,13 +14,15 @@ struct PrintedLetter {
         PrintedMessage(channel: letter.message.subject, letter.message.headers, letter.message.body)
     }
 
+    private var kept: String? { letter.secondsSince1970.map { Timestamp(secondsSince1970: $0).text } }
+
     private var isPutBack: String { letter.isPutBack.map { $0 ? "yes" : "no" } ?? "?" }
 
     /// Of a table, in which a long reason is truncated.
     var row: [String] {
         let reason = letter.reason ?? "-"
         return [
-            letter.id, letter.time.map { String($0.prefix(19)) + "Z" } ?? "-", letter.message.subject,
+            letter.id, kept.map { String($0.prefix(19)) + "Z" } ?? "-", letter.message.subject,
             letter.durableName ?? "-", letter.deliveryCount.map { "\($0)" } ?? "-", isPutBack,
             reason.count > 100 ? reason.prefix(99) + "…" : reason,
         ]
@@ -31,7 +33,7 @@ struct PrintedLetter {
         let message = message
         let lines = [
             ("letter", letter.id), ("channel", letter.message.subject), ("for", letter.durableName),
-            ("reason", letter.reason), ("attempts", letter.deliveryCount.map { "\($0)" }), ("kept", letter.time),
+            ("reason", letter.reason), ("attempts", letter.deliveryCount.map { "\($0)" }), ("kept", kept),
             ("posted", message.postedTime), ("message", letter.messageID), ("put back", isPutBack),
         ]
         let shown = lines.compactMap { name, value in value.map { Self.line(name, $0.escaped) } }
@@ -52,7 +54,7 @@ struct PrintedLetter {
         add("for", letter.durableName)
         add("reason", letter.reason)
         add("attempts", letter.deliveryCount)
-        add("kept", letter.time)
+        add("kept", kept)
         add("put_back", letter.isPutBack)
         members.append(("message", message.object(withHeaders: true)))
         return JSONText(members: members)

@@ -29,7 +29,11 @@ struct TimeCountsTests {
     }
 
     @Test func aPercentileIsTheEndOfItsClassOrTheLongest() {
-        let histogram = ListenerSnapshot.Histogram(counts: [1, 0, 2, 0, 1], total: .nanoseconds(15), longest: .nanoseconds(9))
+        let histogram = ListenerSnapshot.Histogram(
+            counts: [1, 0, 2, 0, 1],
+            total: .nanoseconds(15),
+            longest: .nanoseconds(9)
+        )
         for share in [-1, 0, 0.25] { #expect(histogram.quantile(share) == .nanoseconds(1)) }
         for share in [0.26, 0.5, 0.75] { #expect(histogram.quantile(share) == .nanoseconds(4)) }
         for share in [0.76, 1, 2, .infinity] { #expect(histogram.quantile(share) == .nanoseconds(9)) }

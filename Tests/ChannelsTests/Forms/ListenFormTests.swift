@@ -104,10 +104,14 @@ struct ListenFormTests {
     @Test(arguments: FormSources.allCases)
     func directFormsAreReachedByPriorityThenByRegistration(_ kind: FormSources) {
         let (source, order) = (kind.make(), Recorder<String>())
-        let priorities: [ListenerPriority] = [.low, .normal, 7, .high, -200, .normal, ListenerPriority(.max), ListenerPriority(.min)]
+        let priorities: [ListenerPriority] = [
+            .low, .normal, 7, .high, -200, .normal, ListenerPriority(.max), ListenerPriority(.min),
+        ]
         let tokens = priorities.flatMap { priority in
             ListenForm.direct.map { form in
-                source.listen(form, owners, priority, false, .automatic, {}) { order.record("\(priority) \(form) \($0)") }
+                source.listen(form, owners, priority, false, .automatic, {}) {
+                    order.record("\(priority) \(form) \($0)")
+                }
             }
         }
         source.post(1...1)

@@ -49,6 +49,9 @@ struct TokenFormTests {
     @Test func prioritiesAreIntegersOfWhichThreeHaveNames() {
         #expect([ListenerPriority.low, .normal, .high].map(\.rawValue) == [-100, 0, 100])
         #expect([ListenerPriority.high, 3, .low, -7].sorted() == [.low, -7, 3, .high])
-        #expect("\(ListenerPriority.high) \(ListenerPriority.low) \(ListenerPriority.normal) \(42 as ListenerPriority)" == "high low normal 42")
+        #expect(
+            "\(ListenerPriority.high) \(ListenerPriority.low) \(ListenerPriority.normal) \(42 as ListenerPriority)"
+                == "high low normal 42"
+        )
     }
 }

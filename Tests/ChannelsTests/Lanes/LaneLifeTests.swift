@@ -94,7 +94,7 @@ struct LaneLifeTests {
     // MARK: Cancelling
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.
-    @Test func oneListenersCallDoesNotDelayCancelAndDrainOfAnother() async {
+    @Test func oneListenersCallDoesNotDelayCancelAndWaitOfAnother() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let queue = DispatchQueue(label: "lane")

@@ -80,7 +80,7 @@ struct MailboxScheduleTests {
         }
     }
 
-    @Test func afterCancelAndDrainNoCallRunsAndNoneBegins() async {
+    @Test func afterCancelAndWaitNoCallRunsAndNoneBegins() async {
         await onSchedules { schedule in
             let channel = Channel<Note>()
             let calls = Tally()
@@ -106,7 +106,7 @@ struct MailboxScheduleTests {
         }
     }
 
-    @Test func cancelAndDrainInsideItsOwnListenerReturns() async {
+    @Test func cancelAndWaitInsideItsOwnListenerReturns() async {
         await onSchedules { schedule in
             let channel = Channel<Note>()
             let slot = Slot<ListenerToken>()

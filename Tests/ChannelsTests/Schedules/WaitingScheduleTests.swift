@@ -48,7 +48,10 @@ struct WaitingScheduleTests {
             if schedule.chance(2) { token.cancel() } else { await token.cancelAndWait() }
             for task in waiting {
                 let report = await task.value
-                schedule.check(report.completedCount + report.discardedCount == report.reachedCount, "\(report) does not add up")
+                schedule.check(
+                    report.completedCount + report.discardedCount == report.reachedCount,
+                    "\(report) does not add up"
+                )
             }
         }
     }
@@ -100,7 +103,10 @@ struct WaitingScheduleTests {
             if schedule.chance(2) { owner = nil }
             for task in waiting {
                 let report = await task.value
-                schedule.check(report.completedCount + report.discardedCount == report.reachedCount, "\(report) does not add up")
+                schedule.check(
+                    report.completedCount + report.discardedCount == report.reachedCount,
+                    "\(report) does not add up"
+                )
             }
             withExtendedLifetime(owner) {}
         }

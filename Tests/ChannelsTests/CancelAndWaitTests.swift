@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Rule 3: `cancelAndWait` waits for the call that runs, and for nothing else.
-struct DrainTests {
+struct CancelAndWaitTests {
     /// Whoever has waited for the calls may count on that.
     @Test(arguments: [OverlappingPolicy.queue, .replace, .ignore, .concurrent(2)])
     func whatACallHeldIsReleasedBeforeTheWaitEnds(overlapping: OverlappingPolicy) async {
@@ -81,7 +81,7 @@ struct DrainTests {
         withExtendedLifetime(other) {}
     }
 
-    @Test func cancelAndDrainWaitsForACallOnAnotherThread() async {
+    @Test func cancelAndWaitWaitsForACallOnAnotherThread() async {
         let channel = Channel<Int>()
         let events = Recorder<String>()
         let entered = Tally()
@@ -132,7 +132,7 @@ struct DrainTests {
         #expect(token.discardedCount == 1)
     }
 
-    @Test func afterCancelAndDrainNoneRunsAndNoneWillBegin() async {
+    @Test func afterCancelAndWaitNoneRunsAndNoneWillBegin() async {
         let channel = Channel<Int>()
         let isOver = Tally()
         async let posting: Void = onThreads(2) { _ in while isOver.value == 0 { channel.post(1) } }
@@ -155,7 +155,7 @@ struct DrainTests {
         await posting
     }
 
-    @Test func endlessPostingDoesNotKeepCancelAndDrainWaiting() async {
+    @Test func endlessPostingDoesNotKeepCancelAndWaitWaiting() async {
         let channel = Channel<Int>()
         let isOver = Tally()
         let tokens = (0..<50).map { _ in channel.listen { _ in } }
@@ -167,7 +167,7 @@ struct DrainTests {
     }
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.
-    @Test func cancelAndDrainInATaskOfTheListenerReturnsAtOnce() async {
+    @Test func cancelAndWaitInATaskOfTheListenerReturnsAtOnce() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let channel = Channel<Int>()
@@ -181,7 +181,7 @@ struct DrainTests {
         }
     }
 
-    @Test func cancelAndDrainOfWhoWaitsForTheCallerReturnsAtOnce() async {
+    @Test func cancelAndWaitOfWhoWaitsForTheCallerReturnsAtOnce() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let first = Channel<Int>()
@@ -203,7 +203,7 @@ struct DrainTests {
     }
     #endif
 
-    @Test func cancelAndDrainOfAnotherListenerInsideAListenerWaitsForIt() async {
+    @Test func cancelAndWaitOfAnotherListenerInsideAListenerWaitsForIt() async {
         let channel = Channel<Int>()
         let events = Recorder<String>()
         let entered = Tally()
