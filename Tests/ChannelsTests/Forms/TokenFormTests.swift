@@ -29,6 +29,32 @@ struct TokenFormTests {
         #expect(owner.heard.all == ["0", "2"])
     }
 
+    @Test func tokensOfLocalListenersAndInstrumentsAreStored() {
+        let local = LocalChannel<Int>()
+        var locals: [LocalListenerToken] = []
+        var heard = 0
+        local.listen { heard += $0 }.store(in: &locals)
+        local.listen { heard += $0 }.store(in: &locals)
+        #expect(local.post(1) == 2 && heard == 2)
+        locals = []
+        #expect(local.post(1) == 0)
+
+        struct Log: ChannelInstrument {
+            let faults: Recorder<Fault>
+            func report(_ fault: Fault) { faults.record(fault) }
+        }
+        let (board, faults) = (Switchboard(onFault: { _ in }), Recorder<Fault>())
+        var instruments: [InstrumentToken] = []
+        board.addInstrument(Log(faults: faults)).store(in: &instruments)
+        let token = board[Int.self].listen { (_: Int) throws in throw Trouble() }
+        board[Int.self].post(1)
+        #expect(faults.count == 1)
+        instruments = []
+        board[Int.self].post(2)
+        #expect(faults.count == 1)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func storedTokensEndTheirListenersTogether() {
         var (set, list): (Set<ListenerToken>, [ListenerToken]) = ([], [])
         channel.listen { [owner] number in owner.hear("a\(number)") }.store(in: &set)
