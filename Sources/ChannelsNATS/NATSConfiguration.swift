@@ -1,4 +1,5 @@
 #if NATS
+internal import Channels
 public import ChannelsBridge
 
 /// The servers, credentials, limits and timeouts of a ``NATSTransport``.
@@ -133,6 +134,26 @@ public struct NATSConfiguration: Sendable {
     public init(servers: [String] = ["nats://127.0.0.1:4222"], name: String? = nil) {
         self.servers = servers
         self.name = name
+    }
+
+    /// Traps if there is no server, or a limit or a time is not positive.
+    func check() {
+        require(!servers.isEmpty, "NATSConfiguration.servers is empty; write \"nats://127.0.0.1:4222\"")
+        Settings.check(
+            "NATSConfiguration",
+            limits: [("deliveries.unsettledLimit", deliveries.unsettledLimit), ("stateReplicas", stateReplicas)],
+            times: [("deliveries.acknowledgementWait", deliveries.acknowledgementWait)]
+        )
+        for stream in streams {
+            Settings.check(
+                "NATSStream(\(quoted(stream.name)))",
+                limits: [
+                    ("replicas", stream.replicas), ("byteLimit", stream.byteLimit),
+                    ("messageLimit", stream.messageLimit),
+                ],
+                times: [("ageLimit", stream.ageLimit), ("duplicateWindow", stream.duplicateWindow)]
+            )
+        }
     }
 }
 

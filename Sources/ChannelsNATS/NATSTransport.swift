@@ -44,7 +44,9 @@ public final class NATSTransport: Transport {
     private let established = Locked<NATSConnection?>(nil, spins: true)
 
     /// Creates a transport, which does nothing before ``connect(onEvent:)``.
+    /// - Precondition: There is a server, and the limits and times of the configuration are positive.
     public init(_ configuration: NATSConfiguration = NATSConfiguration()) {
+        configuration.check()
         self.configuration = configuration
     }
 

@@ -1,5 +1,6 @@
 #if SQLite
 internal import Channels
+internal import ChannelsBridge
 
 /// The file, limits and timeouts of a ``SQLiteTransport``.
 ///
@@ -83,23 +84,14 @@ public struct SQLiteConfiguration: Hashable, Sendable {
             !path.utf8.contains(0),
             "SQLiteConfiguration.path is \(quoted(path)), not a path: write it without a zero byte"
         )
-        let durations = [
-            ("retention.ageLimit", retention.ageLimit), ("busyTimeout", busyTimeout),
-        ]
-        for (name, duration) in durations {
-            require(
-                duration > .zero,
-                "SQLiteConfiguration.\(name) is \(duration); it must be positive: write a time above .zero"
-            )
-        }
-        let limits = [
-            ("retention.messageLimit", retention.messageLimit), ("retention.byteLimit", retention.byteLimit),
-            ("bodyLimit", bodyLimit),
-            ("unsettledLimit", unsettledLimit),
-        ]
-        for (name, limit) in limits {
-            require(limit > 0, "SQLiteConfiguration.\(name) is \(limit); it must be positive: write 1 or more")
-        }
+        Settings.check(
+            "SQLiteConfiguration",
+            limits: [
+                ("retention.messageLimit", retention.messageLimit), ("retention.byteLimit", retention.byteLimit),
+                ("bodyLimit", bodyLimit), ("unsettledLimit", unsettledLimit),
+            ],
+            times: [("retention.ageLimit", retention.ageLimit), ("busyTimeout", busyTimeout)]
+        )
     }
 }
 #endif

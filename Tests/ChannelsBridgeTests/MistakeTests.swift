@@ -10,7 +10,7 @@ struct MistakeTests {
         case bridgeWithoutName, groupWithoutName, negativeRetries, retriesOfWhatIsNotDurable
         case groupOfWhatIsSent, lastMessagesOfNone, pipelineOfNothing
         case listenerTimeoutOfZero, requestTimeoutOfZero, negativeCloseTimeout, negativeBackoff, backoffMadeNegative
-        case startThatIsNoTime, nameTakenAsItself
+        case startThatIsNoTime, nameTakenAsItself, brokerThatKeepsNothing
 
         func make() {
             switch self {
@@ -26,6 +26,7 @@ struct MistakeTests {
             case .retriesOfWhatIsNotDurable: _ = BridgeRoute.incoming(.sold).retryingUndecodable(atMost: 1)
             case .groupOfWhatIsSent: _ = BridgeRoute.outgoing(.sold).inGroup("tills")
             case .nameTakenAsItself: _ = BridgeRoute.incoming(.sold, as: .sold)
+            case .brokerThatKeepsNothing: _ = InMemoryBroker(limits: InMemoryBroker.Limits(keptMessages: 0))
             case .lastMessagesOfNone: _ = RecentMessages<Int>(limit: 0)
             case .pipelineOfNothing: _ = PublishPipeline(limit: 1, byteLimit: 1, window: 0)
             }
@@ -61,6 +62,7 @@ struct MistakeTests {
             case .groupOfWhatIsSent: "the route of 'shop.sold': the route receives no messages; write"
             case .nameTakenAsItself:
                 "shop.sold is both the local name and the remote one: write 'incoming(_:durable:)', or another name"
+            case .brokerThatKeepsNothing: "InMemoryBroker.Limits.keptMessages is 0; it must be positive: write"
             case .lastMessagesOfNone: "defect of swift-channels: a window of 0 messages is not positive"
             case .pipelineOfNothing: "defect of swift-channels: a pipeline of 1 messages, 1 bytes and a window of 0"
             }

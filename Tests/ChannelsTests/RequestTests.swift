@@ -171,9 +171,9 @@ struct RequestTests {
         let deepest = Tally()
         let token = channel.respond { number in
             deepest.add()
-            return try await channel.askAll(number + 1)[0].get()
+            return try await channel.askAll(number + 1, timeout: nil)[0].get()
         }
-        let error = await #expect(throws: ChannelError.self) { try await channel.ask(0) }
+        let error = await #expect(throws: ChannelError.self) { try await channel.ask(0, timeout: nil) }
         #expect(error?.code == .recursionLimit)
         #expect(deepest.value == 1_024)
         withExtendedLifetime(token) {}
@@ -182,15 +182,15 @@ struct RequestTests {
     @Test func requestThatAsksThousandsAtOnceWhichAskAgainIsAnswered() async throws {
         let (wide, deep) = (RequestChannel<Int, Int>(), RequestChannel<Int, Int>())
         let tokens = [
-            deep.respond { $0 > 0 ? try await deep.ask($0 - 1) + 1 : 1 },
+            deep.respond { $0 > 0 ? try await deep.ask($0 - 1, timeout: nil) + 1 : 1 },
             wide.respond { count in
                 try await withThrowingTaskGroup { group in
-                    for _ in 0..<count { group.addTask { try await deep.ask(3) } }
+                    for _ in 0..<count { group.addTask { try await deep.ask(3, timeout: nil) } }
                     return try await group.reduce(0, +)
                 }
             },
         ]
-        #expect(try await wide.ask(5_000) == 20_000)
+        #expect(try await wide.ask(5_000, timeout: nil) == 20_000)
         withExtendedLifetime(tokens) {}
     }
 
@@ -203,11 +203,11 @@ struct RequestTests {
                 return number
             }
             // Asks before this call has ended, which does not wait for it.
-            Task { do { _ = try await channel.ask(number + 1) } catch { end.yield("\(error)") } }
+            Task { do { _ = try await channel.ask(number + 1, timeout: nil) } catch { end.yield("\(error)") } }
             for _ in 0..<20 { await Task.yield() }
             return number
         }
-        _ = try await channel.ask(0)
+        _ = try await channel.ask(0, timeout: nil)
         var iterator = ends.makeAsyncIterator()
         #expect(await iterator.next() == "reached")
         withExtendedLifetime(token) {}

@@ -127,24 +127,19 @@ public struct BridgeConfiguration: Sendable {
                 "BridgeConfiguration.\(property) is \(quoted(name)); write a channel name, such as \"shop\""
             )
         }
-        for case (let name, let time?) in [("listenerTimeout", listenerTimeout), ("requestTimeout", requestTimeout)] {
-            require(
-                time > .zero,
-                "BridgeConfiguration.\(name) is \(time); it must be positive: write a time above .zero"
-            )
-        }
         require(
             closeTimeout >= .zero,
             "BridgeConfiguration.closeTimeout is \(closeTimeout); it must not be negative: write .zero or more"
         )
         backoff.check()
-        let limits = [
-            ("messageLimit", messageLimit), ("byteLimit", byteLimit), ("unacknowledgedLimit", unacknowledgedLimit),
-            ("failureLimit", failureLimit), ("deliveryLimit", deliveryLimit ?? 1),
-            ("concurrentRequestLimit", concurrentRequestLimit),
-        ]
-        for (name, limit) in limits {
-            require(limit > 0, "BridgeConfiguration.\(name) is \(limit); it must be positive: write 1 or more")
-        }
+        Settings.check(
+            "BridgeConfiguration",
+            limits: [
+                ("messageLimit", messageLimit), ("byteLimit", byteLimit), ("unacknowledgedLimit", unacknowledgedLimit),
+                ("failureLimit", failureLimit), ("deliveryLimit", deliveryLimit),
+                ("concurrentRequestLimit", concurrentRequestLimit),
+            ],
+            times: [("listenerTimeout", listenerTimeout), ("requestTimeout", requestTimeout)]
+        )
     }
 }
