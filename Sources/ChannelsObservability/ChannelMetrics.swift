@@ -238,7 +238,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
             add(channel.postCount, "channels_posts", name, key, &totals, counts: counts)
             add(channel.unreceivedCount, "channels_unreceived", name, key, &totals, counts: counts)
             // The listener of a pattern is counted with the pattern.
-            for listener in channel.listeners where listener.delivery != .pattern {
+            for listener in channel.listeners where listener.deliveryKind != .pattern {
                 let key = "\(key) \(listener.number)"
                 add(listener.deliveredCount, "channels_delivered", name, key, &totals)
                 add(listener.droppedCount, "channels_dropped", name, key, &totals)

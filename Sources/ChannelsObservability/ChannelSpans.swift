@@ -90,7 +90,7 @@ public struct ChannelSpans: ChannelInstrument {
             ofKind: .consumer
         )
         span.attributes["channels.channel"] = delivery.post.channelName
-        span.attributes["channels.delivery"] = delivery.delivery.description
+        span.attributes["channels.delivery"] = delivery.deliveryKind.description
         span.attributes["channels.site"] = "\(delivery.registrationSite)"
         if let owner = delivery.ownerType { span.attributes["channels.owner"] = owner }
         span.attributes["channels.waited_ns"] = delivery.waitTime.limitInNanoseconds

@@ -95,7 +95,7 @@ extension Switchboard {
         let shown = shown
         return (shown.channels + shown.protocols + shown.patterns).flatMap { channel in
             // The listener of a pattern is in each channel that matches, and is named once, with its pattern.
-            channel.listeners.filter { $0.entry.delivery != .pattern }.map { "\(channel.name): \($0)" }
+            channel.listeners.filter { $0.entry.deliveryKind != .pattern }.map { "\(channel.name): \($0)" }
         }
     }
 }

@@ -8,15 +8,16 @@ public import Dispatch
 extension Listenable {
     /// Call a method in a closure that takes the owner: as a value, the method would keep the owner alive.
     ///
-    /// `any Sendable` takes the method and, unlike a function type, no trailing closure.
+    /// `any Sendable` takes the method and, unlike a function type, no trailing closure. A generic owner would take the
+    /// closure of a call without an owner, and hide what is wrong in it.
     @available(
         *,
         unavailable,
         message: "pass a closure that takes the owner: 'listen(owner) { me, message in me.method(message) }'"
     )
     @discardableResult
-    public func listen<Owner: AnyObject & Sendable>(
-        _ owner: Owner,
+    public func listen(
+        _ owner: any AnyObject & Sendable,
         on queue: DispatchQueue? = nil,
         priority: ListenerPriority = .normal,
         once: Bool = false,

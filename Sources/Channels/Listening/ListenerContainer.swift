@@ -23,7 +23,7 @@ extension ListenerContainer {
     /// are discarded.
     public func finish() { _listeners.list?.close() }
 
-    /// The number of listeners, including patterns' listeners, paused ones and sequences, excluding
+    /// The number of listeners, including patterns' listeners, bridges, paused ones and sequences, excluding
     /// interceptors.
     /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
     public var listenerCount: Int { _listeners.list?.pruneAndCount() ?? 0 }

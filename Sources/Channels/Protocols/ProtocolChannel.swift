@@ -41,7 +41,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
 
     deinit { list.close() }
 
-    /// Adds an observer, unless it has been added or is being deinitialised.
+    /// Adds an observer, held weakly, unless it has been added or is being deinitialised.
     /// - Returns: Whether it was added.
     /// - Precondition: The observer is an object.
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.

@@ -124,7 +124,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         return try await answer(of: responder, to: request, trace, timeout: timeout)
     }
 
-    /// Asks every responder concurrently, and waits for all answers.
+    /// Asks every responder concurrently, and waits for all answers, or until the time is up.
     ///
     /// When the time is up, every answer still missing becomes ``ChannelError/Code/timedOut``; if the task is
     /// cancelled, a `CancellationError`. Both come without delay; the responders' tasks are cancelled, but not

@@ -89,7 +89,7 @@ extension Switchboard: CustomStringConvertible {
             for listener in channel.listeners {
                 lines += "\n  \(listener)"
                 // The listener of a pattern is in each channel that matches, and counts once.
-                if listener.entry.delivery != .pattern { count += 1 }
+                if listener.entry.deliveryKind != .pattern { count += 1 }
                 if let lane = listener.entry.lane { lanes[lane.id] = lane }
             }
         }

@@ -102,7 +102,7 @@ public struct DeliveryEvent: Sendable {
     /// The post being delivered.
     public let post: PostEvent
     /// How messages reach the listener.
-    public let delivery: DeliveryKind
+    public let deliveryKind: DeliveryKind
     private let owner: (any Any.Type)?
     /// Where the listener was registered.
     public let registrationSite: CallSite
@@ -113,14 +113,14 @@ public struct DeliveryEvent: Sendable {
 
     package init(
         post: PostEvent,
-        delivery: DeliveryKind,
+        deliveryKind: DeliveryKind,
         ownerType: (any Any.Type)?,
         registrationSite: CallSite,
         waitTime: Duration,
         context: (any Sendable)?
     ) {
         self.post = post
-        self.delivery = delivery
+        self.deliveryKind = deliveryKind
         owner = ownerType
         self.registrationSite = registrationSite
         self.waitTime = waitTime

@@ -38,7 +38,8 @@ public struct DeliveryReport: Sendable {
 
     /// Whether the message reached a listener, and every listener reached has finished without an error.
     ///
-    /// False if there were no listeners, or if an interceptor stopped the message: nobody has handled it.
+    /// False if there were no listeners, or if an interceptor stopped the message. Listeners of patterns are
+    /// listeners, and so is a bridge that carries the message to other processes.
     public var isComplete: Bool { reachedCount > 0 && completedCount == reachedCount }
 }
 

@@ -58,7 +58,8 @@ public final class Bridge: Sendable {
 
     /// Creates a bridge.
     ///
-    /// From now on, messages posted on its outgoing routes are queued until it runs.
+    /// From now on, messages posted on its outgoing routes are queued until it runs, and `postAndWait` waits for
+    /// that: give it a `timeout:` if the bridge may never run.
     ///
     /// - Parameters:
     ///   - name: The role of this process: `kitchen`. Processes whose bridges have the same name share

@@ -112,7 +112,7 @@ final class PostTrace: MessageTrace {
     private func event(for listener: ListenerEntry, _ waited: Int64, _ context: (any Sendable)?) -> DeliveryEvent {
         DeliveryEvent(
             post: event,
-            delivery: listener.delivery,
+            deliveryKind: listener.deliveryKind,
             ownerType: listener.owner.map { type(of: $0) },
             registrationSite: listener.site.site,
             waitTime: .nanoseconds(waited),

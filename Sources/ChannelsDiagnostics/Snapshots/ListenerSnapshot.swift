@@ -9,7 +9,7 @@ public struct ListenerSnapshot: Sendable {
     /// The listener's priority.
     public let priority: ListenerPriority
     /// How messages reach the listener.
-    public let delivery: DeliveryKind
+    public let deliveryKind: DeliveryKind
     /// Whether the listener is paused.
     public let isPaused: Bool
     /// Where the listener was registered.

@@ -30,7 +30,7 @@ extension ShownListener {
             number: entry.number,
             ownerType: owner.map { "\(type(of: $0))" },
             priority: priority,
-            delivery: entry.delivery,
+            deliveryKind: entry.deliveryKind,
             isPaused: entry.isPaused,
             registrationSite: entry.site.site,
             deliveredCount: accounts?.delivered,

@@ -127,7 +127,7 @@ extension Reading.Listener {
     fileprivate init(_ snapshot: ListenerSnapshot, lane: String?) {
         self.init(
             owner: snapshot.ownerType,
-            delivery: snapshot.delivery.description,
+            delivery: snapshot.deliveryKind.description,
             priority: snapshot.priority.rawValue,
             isPaused: snapshot.isPaused,
             site: snapshot.registrationSite.description,

@@ -24,13 +24,13 @@ private final class Scribe: ChannelInstrument {
     }
 
     func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
-        write("calls \(delivery.delivery) with \(delivery.context as? String ?? "nothing")")
+        write("calls \(delivery.deliveryKind) with \(delivery.context as? String ?? "nothing")")
         call()
         write("called")
     }
 
     func deliver(_ delivery: DeliveryEvent, isolation: isolated (any Actor)?, _ call: () async -> Void) async {
-        write("awaits \(delivery.delivery) with \(delivery.context as? String ?? "nothing")")
+        write("awaits \(delivery.deliveryKind) with \(delivery.context as? String ?? "nothing")")
         await call()
         write("awaited")
     }

@@ -124,7 +124,7 @@ struct ListenFormTests {
         let board = Switchboard()
         let token = form.listen(to: board[FormSources.name], owners, priority: 42) { _ in }
         let listener = try #require(board.snapshot().channels.first?.listeners.first)
-        #expect(listener.delivery == form.delivery)
+        #expect(listener.deliveryKind == form.delivery)
         #expect(listener.priority == 42)
         #expect(listener.ownerType == form.ownerType)
         #expect(listener.registrationSite.fileID == ListenForm.fileID)

@@ -22,7 +22,7 @@ struct SnapshotFormTests {
         #expect(snapshot.patterns.map(\.kind) == [.pattern])
         let checkout = try #require(snapshot.channels.first)
         #expect(checkout.postCount == 1)
-        #expect(checkout.listeners.map(\.delivery) == [.interceptor, .direct, .pattern])
+        #expect(checkout.listeners.map(\.deliveryKind) == [.interceptor, .direct, .pattern])
         #expect(checkout.listeners[1].ownerType == "FormListener")
         #expect(checkout.listeners[1].priority == .high)
         #expect(checkout.listeners[1].deliveredCount == 1)

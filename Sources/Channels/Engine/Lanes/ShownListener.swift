@@ -18,7 +18,7 @@ package struct ShownListener {
 extension ShownListener: CustomStringConvertible {
     /// One line: owner, delivery, priority, counts, site.
     package var description: String {
-        var line = "\(owner.map { "\(type(of: $0))" } ?? "token"), \(entry.delivery), priority \(priority)"
+        var line = "\(owner.map { "\(type(of: $0))" } ?? "token"), \(entry.deliveryKind), priority \(priority)"
         if entry.isPaused { line += ", paused" }
         let accounts = accounts
         if let accounts { line += ", \(accounts.delivered) delivered" }
@@ -74,7 +74,7 @@ extension ListenerEntry {
     /// Whether messages wait for it before they are delivered.
     package var hasMailbox: Bool { mailbox != nil || isRead }
 
-    package var delivery: DeliveryKind {
+    package var deliveryKind: DeliveryKind {
         if isInterceptor { return .interceptor }
         if isForwarder { return .pattern }
         if isRead { return knownSequence.borrow { $0.calls == nil } ? .sequence : .async }

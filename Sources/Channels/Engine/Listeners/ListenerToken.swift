@@ -42,7 +42,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
         await waitForCalls(afterDelivery: false)
     }
 
-    /// Ends the listener, and suspends until its queued messages are delivered and the last call has ended.
+    /// Ends the listener once its queued messages are delivered, and suspends until its last call has ended.
     ///
     /// No message posted from now on reaches it. Waits as long as its actor or queue takes, and ignores task
     /// cancellation. ``cancel()`` meanwhile discards the messages still queued. A sequence ends once its
@@ -60,11 +60,10 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
         await entry.route?.object.waitForCalls(of: entry, afterDelivery: afterDelivery)
     }
 
-    /// Stops delivering messages to the listener until ``resume()``.
+    /// Makes the listener miss the messages posted until ``resume()``; those already queued are still delivered.
     ///
-    /// Messages posted meanwhile are missed and counted (``missedCount``);
-    /// ``Channel/post(_:from:echo:fileID:line:isolation:)`` does not count the listener. Queued messages are
-    /// still delivered, and a call in progress continues. The listener keeps its place in the order.
+    /// Missed messages are counted (``missedCount``); ``Channel/post(_:from:echo:fileID:line:isolation:)`` does
+    /// not count the listener. A call in progress continues. The listener keeps its place in the order.
     public func pause() { entry.pause() }
 
     /// Resumes delivery. Messages missed while paused are not delivered. Does nothing if the listener is not
@@ -77,8 +76,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// Whether the listener is paused.
     public var isPaused: Bool { entry.isPaused }
 
-    /// The number of messages delivered to the listener. Without a mailbox, a channel's listener counts them
-    /// only while diagnostics are on.
+    /// The number of messages delivered to the listener through its mailbox, or from a state; for a channel's
+    /// listener that is called directly, 0 unless the diagnostics of its switchboard are on.
     public final var deliveredCount: Int { entry.accounts?.delivered ?? 0 }
 
     /// The number of messages in the listener's mailbox.
