@@ -1,4 +1,4 @@
-#if NATS && (os(macOS) || os(Linux))  // The systems with exit tests.
+#if NATS
 import ChannelsBridge
 import ChannelsNATS
 import Testing
@@ -40,6 +40,7 @@ struct MistakeTests {
         }
     }
 
+    #if os(macOS) || os(Linux)  // The systems with exit tests.
     @Test(arguments: Mistake.allCases)
     func aValueThatMakesNoSenseEndsTheProgramAndIsNamed(mistake: Mistake) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [mistake] in
@@ -48,5 +49,6 @@ struct MistakeTests {
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(text.contains(mistake.message), "\(text)")
     }
+    #endif
 }
 #endif
