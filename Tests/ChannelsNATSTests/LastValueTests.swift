@@ -8,9 +8,9 @@ import Testing
 /// States: the last value of a subject, and every later one.
 @Suite(.fewServers, .hangLimit)
 struct LastValueTests {
-    private func watch(_ subject: String, _ peer: Peer) async throws -> Recorder<StoredValue> {
+    private func watch(_ pattern: ChannelPattern, _ peer: Peer) async throws -> Recorder<StoredValue> {
         let record = Recorder<StoredValue>()
-        try await peer.transport.watch(subject) { record.record($0) }
+        try await peer.transport.watch(pattern) { record.record($0) }
         return record
     }
 

@@ -68,7 +68,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             return guarded.sync
         }
         let subject = context.configuration.subject(of: name)
-        try await context.transport.watch(subject) { [weak self] value in self?.arrived(value) }
+        try await context.transport.watch(ChannelPattern(validating: subject)) { [weak self] value in self?.arrived(value) }
     }
 
     func work() {
