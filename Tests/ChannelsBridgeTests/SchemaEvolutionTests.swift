@@ -282,7 +282,7 @@ struct SchemaEvolutionTests {
             InMemoryTransport(broker),
             [
                 .outgoing(name, durable: true).encoded(with: codec), .outgoing(.sold),
-                .both(state: states, initial: 12).encoded(with: codec), .asking(requests).encoded(with: codec),
+                .both(state: states, initial: 0).encoded(with: codec), .asking(requests).encoded(with: codec),
             ]
         )
         let tokens = Recorder<ListenerToken>()
@@ -304,6 +304,7 @@ struct SchemaEvolutionTests {
         let packed = Recorder<TransportMessage>()
         try await listener.subscribe(to: "number") { packed.record($0.message) }
         till.board[name].post(123)
+        till.board.state(states, initial: 0).set(12)
         till.board[.sold].post(Sale(total: 4))
         #expect(await numbers.first(1) == [123])
         #expect(await sales.first(1) == [Sale(total: 4)])

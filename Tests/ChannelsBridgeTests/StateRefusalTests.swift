@@ -24,7 +24,7 @@ struct StateRefusalTests {
             tries.record(String(decoding: message.body, as: UTF8.self))
             if (2...3).contains(tries.count) { throw BridgeError(.payloadTooLarge, subject: message.subject) }
         }
-        let till = await MiniProcess("till", limited, [route])
+        let till = await MiniProcess("till", limited, [route], beforeRunning: setLastSale)
         _ = await tries.first(1)
         state(of: till).set(Sale(total: 5))
         _ = await till.faults.first(1)
@@ -44,7 +44,7 @@ struct StateRefusalTests {
             tries.record(message.subject)
             if (2...5).contains(tries.count) { throw BridgeError(.permissionDenied, subject: message.subject) }
         }
-        let till = await MiniProcess("till", denying, [route])
+        let till = await MiniProcess("till", denying, [route], beforeRunning: setLastSale)
         _ = await tries.first(1)
         state(of: till).set(Sale(total: 5))
         _ = await tries.first(6)
@@ -75,7 +75,7 @@ struct StateRefusalTests {
             $0.clock = clock
             $0.backoff = Backoff(first: .seconds(1_000), limit: .seconds(1_000))
         }
-        let till = await MiniProcess("till", denying, [route], configuration: configuration)
+        let till = await MiniProcess("till", denying, [route], configuration: configuration, beforeRunning: setLastSale)
         _ = await clock.sleeps.first(1)
         try await till.stop()
         #expect(till.bridge.statistics.sent == 0 && till.bridge.statistics.dropped == 0)

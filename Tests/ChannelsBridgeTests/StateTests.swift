@@ -62,6 +62,27 @@ struct StateTests {
         withExtendedLifetime(token) {}
     }
 
+    /// It starts first, and has nothing to say.
+    @Test func initialValueThatNobodyHasSetIsNotStored() async throws {
+        let watcher = try await connectedTransport(broker)
+        let stored = Recorder<String>()
+        try await watcher.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        let unset = await MiniProcess("unset", InMemoryTransport(broker), [route])
+        let source = await MiniProcess(
+            "source",
+            InMemoryTransport(broker),
+            [.outgoing(state: .lastSale, initial: Sale(total: 1))]
+        )
+        #expect(state(of: unset).value == Sale(total: 0) && state(of: source).value == Sale(total: 1))
+        let till = await MiniProcess("till", InMemoryTransport(broker), [route]) { board, _ in
+            board.state(.lastSale, initial: Sale(total: 0)).update { $0.total = 41 }
+        }
+        _ = await state(of: unset).first { $0.total == 41 }
+        for process in [unset, source, till] { try await process.stop() }
+        #expect(stored.all == [#"{"total":41}"#])
+        #expect(state(of: source).value == Sale(total: 1))
+    }
+
     @Test func whatIsHereIsTheFirstValueWhereTheBrokerHasNone() async throws {
         let board = Switchboard()
         board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 41))
@@ -82,7 +103,7 @@ struct StateTests {
         let stored = try TransportMessage(subject: "shop.lastSale", body: Array(#"{"total":5}"#.utf8))
         var transport = AlteredTransport(broker)
         transport.stores = { _ in _ = try await other.storeIfNone(stored) }
-        let till = await MiniProcess("till", transport, [route])
+        let till = await MiniProcess("till", transport, [route], beforeRunning: setLastSale)
         _ = await state(of: till).first { $0.total == 5 }
         try await till.stop()
         #expect(state(of: till).value == Sale(total: 5))
@@ -130,8 +151,9 @@ struct StateTests {
         let source = await MiniProcess(
             "source",
             InMemoryTransport(broker),
-            [.outgoing(state: .lastSale, initial: Sale(total: 7))]
+            [.outgoing(state: .lastSale, initial: Sale(total: 0))]
         )
+        state(of: source).set(Sale(total: 7))
         let sink = await MiniProcess(
             "sink",
             InMemoryTransport(broker),
@@ -185,7 +207,13 @@ struct StateTests {
             $0.clock = clock
             $0.backoff = Backoff(first: .seconds(1), limit: .seconds(1))
         }
-        let till = await MiniProcess("till", transport, [route], configuration: configuration)
+        let till = await MiniProcess(
+            "till",
+            transport,
+            [route],
+            configuration: configuration,
+            beforeRunning: setLastSale
+        )
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [route])
         let watcher = try await connectedTransport(broker)
         let stored = Recorder<String>()
@@ -316,7 +344,7 @@ struct StateTests {
         let tries = Recorder<String>()
         var transport = AlteredTransport(broker)
         transport.stores = { tries.record($0.subject) }
-        let till = await MiniProcess("till", transport, [route])
+        let till = await MiniProcess("till", transport, [route], beforeRunning: setLastSale)
         _ = await state(of: till).first { $0.total == 9 }
         try await till.stop()
         #expect(tries.count == 0 && till.bridge.statistics.received == 1)
@@ -333,7 +361,7 @@ struct StateTests {
             $0.clock = clock
             $0.backoff = Backoff(first: .seconds(1), limit: .seconds(60))
         }
-        let till = await MiniProcess("till", failing, [route], configuration: configuration)
+        let till = await MiniProcess("till", failing, [route], configuration: configuration, beforeRunning: setLastSale)
         for wait in 1...2 {
             _ = await clock.sleeps.first(wait)
             clock.advance(by: .seconds(wait))

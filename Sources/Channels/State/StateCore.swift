@@ -10,6 +10,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
         let value: KeptMessage
         var turns: StateTurns
+        /// Whether the value was ever set: not if it is the initial one.
+        var wasSet = false
     }
 
     let list: ListenerList
@@ -31,6 +33,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         trapInsideUpdate("value")
         guarded.withLock { list.layout.copy(from: $0.value.address, to: target) }
     }
+
+    var wasSet: Bool { guarded.withLock { $0.wasSet } }
 
     @usableFromInline
     func envelope(from sender: any AnyObject & Sendable) -> Envelope { Envelope(list.name, sender: sender) }
@@ -57,6 +61,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     {
         let claim = guarded.withLock { guarded -> StateTurns.Claim? in
             store(guarded.value.address)
+            guarded.wasSet = true
             return claimTurn(&guarded, post.envelope, for: nil, chain)
         }
         return follow(claim) { deliver(message, $0, post) }
@@ -97,6 +102,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
+            if isChanged { guarded.wasSet = true }
             return isChanged ? claimTurn(&guarded, post.envelope, for: nil, chain) : nil
         }
     }

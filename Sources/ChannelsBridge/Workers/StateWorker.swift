@@ -2,6 +2,7 @@ internal import Channels
 internal import Synchronization
 
 /// Synchronises a named state with the last value of its subject, in one direction or both.
+/// ``MatchingStatesWorker`` has one for each name, and watches for all of them.
 ///
 /// `guarded` is guarded by its lock; values are returned from it, so that they are released without it.
 final class StateWorker<State: Codable & Sendable>: RouteWorker {
@@ -14,6 +15,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         /// Whether the listener's next call is the initial one with the current value.
         var isInitial = true
         var isClosed = false
+        /// The state that is listened to.
+        var channel: StateChannel<State>?
         /// Whether a value that may not be stored is tried again soon.
         var isToBeTriedAgain = false
         var token: ListenerToken?
@@ -37,7 +40,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private let sends: Bool
     private let receives: Bool
     private let context: BridgeContext
-    private let channel: StateChannel<State>
+    private let place: StatePlace<State>
     private let guarded = Locked(Guarded())
     private let bell = Bell()
     private let abandoned = Latch()
@@ -48,14 +51,13 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     init(
         _ name: String,
-        _ channel: StateChannel<State>,
+        _ place: StatePlace<State>,
         _ format: MessageFormat,
-        sends: Bool,
-        receives: Bool,
+        _ ways: BridgeRoute.StateWays,
         _ context: BridgeContext
     ) {
-        (self.name, self.channel, self.format, self.context) = (name, channel, format, context)
-        (self.sends, self.receives) = (sends, receives)
+        (self.name, self.place, self.format, self.context) = (name, place, format, context)
+        (sends, receives) = ways
     }
 
     var needs: TransportCapabilities { .lastValues }
@@ -68,11 +70,17 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             return guarded.sync
         }
         let subject = context.configuration.subject(of: name)
-        try await context.transport.watch(ChannelPattern(validating: subject)) { [weak self] value in self?.arrived(value) }
+        try await context.transport.watch(ChannelPattern(validating: subject)) { [weak self] value in
+            self?.arrived(value)
+        }
     }
 
     func work() {
-        if sends { listen() }
+        if sends {
+            guarded.withLock { $0.sync.isListening = true }
+            // The worker of many names says when there is something to hear.
+            if place.isOne, let channel = place.find() { listen(to: channel, isInitial: true) }
+        }
         let work = Task { [self] in
             var attempts = Attempts()
             defer { hasCaughtUp.open() }
@@ -93,10 +101,29 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     func caughtUp() async { try? await hasCaughtUp.wait() }
 
-    private func listen() {
-        guarded.withLock { $0.sync.isListening = true }
-        let token = channel.posts.listen { [weak self] post in self?.heard(post.message, post.origin) }
-        guarded.withLock { $0.token = token }
+    /// Listens to the state that has the name now, unless it does so already.
+    ///
+    /// - Parameter isInitial: Whether its value was set before the bridge carried the state.
+    func listen(to channel: StateChannel<State>, isInitial: Bool) {
+        let (isNew, before) = guarded.withLock { guarded -> (Bool, (ListenerToken?, StateChannel<State>?)) in
+            let before = (guarded.token, guarded.channel)
+            guard sends, !guarded.isClosed, guarded.channel !== channel else { return (false, (nil, nil)) }
+            // What was being set on a state that was removed is not heard any more.
+            if guarded.channel != nil { guarded.sync.notApplied() }
+            (guarded.channel, guarded.token, guarded.isInitial) = (channel, nil, isInitial)
+            return (true, before)
+        }
+        guard isNew else { return }
+        before.0?.cancel()
+        let token = channel.posts.listen { [weak self, weak channel] post in
+            if let channel { self?.heard(post.message, post.origin, on: channel) }
+        }
+        let isKept = guarded.withLock { guarded in
+            guard !guarded.isClosed, guarded.channel === channel else { return false }
+            guarded.token = token
+            return true
+        }
+        if !isKept { token.cancel() }
     }
 
     func finish() async {
@@ -130,7 +157,13 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// everywhere. A watching process does so only if no value is stored yet.
     func lastValuesLost(on subject: String?) {
         let own = receives ? context.configuration.subject(of: name) : nil
-        guard sends, subject.map({ ExactText($0) }) == own.map({ ExactText($0) }) else { return }
+        guard subject.map({ ExactText($0) }) == own.map({ ExactText($0) }) else { return }
+        storeAgain()
+    }
+
+    /// Stores the value of this process again, if it was ever set.
+    func storeAgain() {
+        guard sends, let channel = place.find(), channel.wasSet else { return }
         let current = Outgoing(value: channel.value, onlyIfNone: receives)
         _ = guarded.withLock { $0.isClosed ? current : $0.sync.storeAgain(current) }
         bell.ring()
@@ -139,10 +172,14 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     // MARK: From here
 
     /// Called by the listener, one value at a time.
-    private func heard(_ value: State, _ origin: MessageOrigin) {
+    private func heard(_ value: State, _ origin: MessageOrigin, on channel: StateChannel<State>) {
+        let isInitial = guarded.withLock { guarded in
+            defer { guarded.isInitial = false }
+            return guarded.isInitial
+        }
+        // What nobody has set, or was set on a state that has lost its name, is not stored.
+        if origin == .local, isInitial && !channel.wasSet || place.find() !== channel { return }
         _ = guarded.withLock { guarded -> Outgoing? in
-            let isInitial = guarded.isInitial
-            guarded.isInitial = false
             // The broker's value replaces what was set here before. If it has none, the value here is its first.
             if isInitial, guarded.hasStoredValue { return nil }
             guard origin == .local else { return guarded.sync.heardRemote() }
@@ -220,7 +257,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     // MARK: From the broker
 
     /// Called by the transport.
-    private func arrived(_ value: StoredValue) {
+    func arrived(_ value: StoredValue) {
         _ = guarded.withLock { guarded in
             guarded.hasStoredValue = true
             return guarded.sync.arrived(value, revision: value.revision)
@@ -231,13 +268,16 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private func apply(_ value: StoredValue) async {
         do {
             let arrival = try Arrival(headers: value.message.headers, body: value.message.body, subject: name)
-            // An earlier run may have stored it, and the state may have been set since.
-            let isFirst = !guarded.withLock { $0.isSynchronised }
+            // An earlier run may have stored it, and the state may have been set since. What this route does not
+            // store, another one of the bridge does.
+            let isFirst = sends && !guarded.withLock { $0.isSynchronised }
             guard isFirst || arrival.envelope.source != context.source else {
                 guarded.withLock { $0.sync.notApplied() }
                 return context.count(\.echoes)
             }
             let state = try arrival.decode(State.self, format)
+            let channel = try place.make(state)
+            listen(to: channel, isInitial: true)
             await TraceContext.withCurrent(arrival.envelope.trace) { channel.set(state, from: arrival.origin) }
             guarded.withLock { $0.isSynchronised = true }
             context.count(\.received)
