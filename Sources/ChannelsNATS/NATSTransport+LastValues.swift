@@ -55,9 +55,9 @@ extension NATSTransport {
             // With a tool for the key-value store. A state cannot be deleted: processes that have a value
             // store it again.
             guard !isDeleted else { return relay.reportLostValues(on: subject) }
-            do { onValue(StoredValue(try reader.read(value, subject: subject), revision: revision)) } catch {
-                relay.report(error)
-            }
+            do throws(BridgeError) {
+                onValue(StoredValue(try reader.read(value, subject: subject), revision: revision))
+            } catch { relay.report(error) }
         } onFailure: {
             relay.report($0)
         } onLoss: {

@@ -312,6 +312,21 @@ struct MatchingStatesTests {
         #expect(again.isEmpty && third.isEmpty)
     }
 
+    @Test func removedStateIsReleased() async throws {
+        let till = await process("till", [both])
+        let name: StateName<Sale> = "presence.till"
+        weak var removed: StateChannel<Sale>?
+        do {
+            let state = till.board.state(name, initial: Sale(total: 0))
+            removed = state
+            state.set(Sale(total: 1))
+            await wait(for: till.bridge.statistics.sent) { $0 == 1 }
+            till.board.removeState(name)
+        }
+        await wait(for: removed == nil) { $0 }
+        try await till.stop()
+    }
+
     @Test func valuesSetDuringAnInterruptionArriveAfterIt() async throws {
         let transport = InMemoryTransport(broker)
         let till = await MiniProcess("till", transport, [both])

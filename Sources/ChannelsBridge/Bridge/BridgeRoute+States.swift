@@ -58,7 +58,8 @@ extension BridgeRoute {
     ///
     /// A value for a name that this process uses for another type, or for messages, is refused with a fault
     /// (``BridgeError/Code/unknownType``). A route takes in at most 16,384 names from other processes. Values of
-    /// further names are dropped, each with a fault (``BridgeError/Code/bufferFull``).
+    /// further names are dropped, each with a fault (``BridgeError/Code/bufferFull``). Each name takes up about a
+    /// kilobyte until the bridge ends.
     ///
     /// - Parameters:
     ///   - pattern: The pattern of the names.

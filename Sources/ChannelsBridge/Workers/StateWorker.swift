@@ -15,8 +15,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         /// Whether the listener's next call is the initial one with the current value.
         var isInitial = true
         var isClosed = false
-        /// The state that is listened to.
-        var channel: StateChannel<State>?
+        /// The state that is listened to. The switchboard keeps it until its name is removed.
+        weak var channel: StateChannel<State>?
         /// Whether a value that may not be stored is tried again soon.
         var isToBeTriedAgain = false
         var token: ListenerToken?
@@ -105,25 +105,28 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     ///
     /// - Parameter isInitial: Whether its value was set before the bridge carried the state.
     func listen(to channel: StateChannel<State>, isInitial: Bool) {
+        // The state before is released without the lock.
         let (isNew, before) = guarded.withLock { guarded -> (Bool, (ListenerToken?, StateChannel<State>?)) in
             let before = (guarded.token, guarded.channel)
-            guard sends, !guarded.isClosed, guarded.channel !== channel else { return (false, (nil, nil)) }
+            guard sends, !guarded.isClosed, before.1 !== channel else { return (false, before) }
             // What was being set on a state that was removed is not heard any more.
-            if guarded.channel != nil { guarded.sync.notApplied() }
+            if before.1 != nil { guarded.sync.notApplied() }
             (guarded.channel, guarded.token, guarded.isInitial) = (channel, nil, isInitial)
             return (true, before)
         }
         guard isNew else { return }
         before.0?.cancel()
         let token = channel.posts.listen { [weak self, weak channel] post in
-            if let channel { self?.heard(post.message, post.origin, on: channel) }
+            self?.heard(post.message, post.origin, on: channel)
         }
-        let isKept = guarded.withLock { guarded in
-            guard !guarded.isClosed, guarded.channel === channel else { return false }
+        let (isKept, current) = guarded.withLock { guarded -> (Bool, StateChannel<State>?) in
+            let current = guarded.channel
+            guard !guarded.isClosed, current === channel else { return (false, current) }
             guarded.token = token
-            return true
+            return (true, current)
         }
         if !isKept { token.cancel() }
+        withExtendedLifetime(current) {}
     }
 
     func finish() async {
@@ -172,13 +175,15 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     // MARK: From here
 
     /// Called by the listener, one value at a time.
-    private func heard(_ value: State, _ origin: MessageOrigin, on channel: StateChannel<State>) {
+    private func heard(_ value: State, _ origin: MessageOrigin, on channel: StateChannel<State>?) {
         let isInitial = guarded.withLock { guarded in
             defer { guarded.isInitial = false }
             return guarded.isInitial
         }
         // What nobody has set, or was set on a state that has lost its name, is not stored.
-        if origin == .local, isInitial && !channel.wasSet || place.find() !== channel { return }
+        guard origin != .local || channel.map({ (!isInitial || $0.wasSet) && place.find() === $0 }) ?? false else {
+            return
+        }
         _ = guarded.withLock { guarded -> Outgoing? in
             // The broker's value replaces what was set here before. If it has none, the value here is its first.
             if isInitial, guarded.hasStoredValue { return nil }
