@@ -7,7 +7,7 @@ internal import Channels
 ///     .outgoing(.sold, durable: true),
 ///     .incoming(matching: "kitchen.*", of: Order.self),
 ///     .both(state: .sales, initial: Sales()),
-///     .incoming(statesMatching: "presence.*", of: Presence.self),
+///     .incoming(statesMatching: "sales.*", of: Sales.self),
 ///     .asking(.price),
 /// ]
 /// ```
