@@ -258,6 +258,7 @@ struct MatchingStatesTests {
             routes: [both],
             configuration: .quick
         )
+        let stored = try await watch("presence.kitchen")
         let kitchen = await process("kitchen", [both])
         let kitchenHeard = hear(kitchen.board)
         for run in 1...3 {
@@ -271,6 +272,7 @@ struct MatchingStatesTests {
             running.cancel()
             try await running.value
             try set(run, "presence.kitchen", of: kitchen)
+            await stored.wait(count: run)
             try state("presence.new\(run)", of: board).set(Sale(total: 0))
         }
         try await kitchen.stop()

@@ -69,10 +69,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             defer { (guarded.sync, guarded.hasStoredValue, guarded.isSynchronised) = (StateSync(), false, false) }
             return guarded.sync
         }
-        let subject = context.configuration.subject(of: name)
-        try await context.transport.watch(ChannelPattern(validating: subject)) { [weak self] value in
-            self?.arrived(value)
-        }
+        let subject = try context.configuration.subjects(matching: BridgeRoute.pattern(named: name))
+        try await context.transport.watch(subject) { [weak self] value in self?.arrived(value) }
     }
 
     func work() {
