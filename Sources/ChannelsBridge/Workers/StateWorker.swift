@@ -17,6 +17,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         var isClosed = false
         /// The state that is listened to. The switchboard keeps it until its name is removed.
         weak var channel: StateChannel<State>?
+        /// How many threads are registering a listener.
+        var registering = 0
         /// Whether a value that may not be stored is tried again soon.
         var isToBeTriedAgain = false
         var token: ListenerToken?
@@ -110,6 +112,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             // What was being set on a state that was removed is not heard any more.
             if before.1 != nil { guarded.sync.notApplied() }
             (guarded.channel, guarded.token, guarded.isInitial) = (channel, nil, isInitial)
+            guarded.registering += 1
             return (true, before)
         }
         guard isNew else { return }
@@ -119,11 +122,13 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         }
         let (isKept, current) = guarded.withLock { guarded -> (Bool, StateChannel<State>?) in
             let current = guarded.channel
+            guarded.registering -= 1
             guard !guarded.isClosed, current === channel else { return (false, current) }
             guarded.token = token
             return (true, current)
         }
         if !isKept { token.cancel() }
+        bell.ring()
         withExtendedLifetime(current) {}
     }
 
@@ -281,6 +286,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             let state = try arrival.decode(State.self, format)
             let channel = try place.make(state)
             listen(to: channel, isInitial: true)
+            // Another thread may be registering the listener, which is to hear this value.
+            while guarded.withLock({ $0.registering > 0 }) { await bell.wait() }
             await TraceContext.withCurrent(arrival.envelope.trace) { channel.set(state, from: arrival.origin) }
             guarded.withLock { $0.isSynchronised = true }
             context.count(\.received)
