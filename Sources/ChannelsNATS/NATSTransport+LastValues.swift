@@ -1,4 +1,5 @@
 #if NATS
+public import Channels
 public import ChannelsBridge
 
 extension NATSTransport {
@@ -37,28 +38,32 @@ extension NATSTransport {
         }
     }
 
-    /// Watches the last value of a subject.
-    public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
+    /// Watches the last values of the subjects that match a pattern.
+    public func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         let (session, relay) = try open
         try await session.streams.prepareStates()
-        let reader = MessageReader(subject, relay)
-        let stored = configuration.statePrefix + subject
-        try WireRules.check(subject: stored)
-        let watch = LastValueWatch(stored, session) { [bucket = session.streams.bucket] value, revision in
+        let reader = MessageReader(pattern.text, relay)
+        let prefix = configuration.statePrefix
+        let stored = prefix + pattern.text
+        try WireRules.check(pattern: stored)
+        let isOfMany = pattern.onlyName == nil
+        let watch = LastValueWatch(stored, isOfMany: isOfMany, session) { [bucket = session.streams.bucket] in
+            let (value, revision) = ($0, $1)
             let isDeleted = value[header: "KV-Operation"] != nil
-            bucket.found(stored, revision: revision, isDeleted: isDeleted)
+            bucket.found(value.subject, revision: revision, isDeleted: isDeleted)
+            let subject = String(decoding: value.subject.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
             // With a tool for the key-value store. A state cannot be deleted: processes that have a value
             // store it again.
             guard !isDeleted else { return relay.reportLostValues(on: subject) }
-            // The subject is that of the subscription, and valid.
-            guard let message = try? reader.read(value, subject: subject) else { return }
-            onValue(StoredValue(message, revision: revision))
+            do throws(BridgeError) {
+                onValue(StoredValue(try reader.read(value, subject: subject), revision: revision))
+            } catch { relay.report(error) }
         } onFailure: {
             relay.report($0)
         } onLoss: {
-            relay.reportLostValues(on: subject)
+            relay.reportLostValues(on: pattern.text)
         }
-        guard session.keep(watch) else { throw BridgeError(.closed, subject: subject) }
+        guard session.keep(watch) else { throw BridgeError(.closed, subject: pattern.text) }
         do {
             try await watch.open()
         } catch {

@@ -27,7 +27,7 @@ public import ChannelsBridge
 ///   a line break would let a name inject commands.
 /// - No call blocks a thread of the cooperative pool, even if the server is paused.
 ///
-/// The C client uses one thread per subscription and per watched subject, and one for all requests.
+/// The C client uses one thread per subscription and per watched pattern, and one for all requests.
 public final class NATSTransport: Transport {
     private enum Phase {
         case new

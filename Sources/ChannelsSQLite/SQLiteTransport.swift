@@ -1,5 +1,5 @@
 #if SQLite
-internal import Channels
+public import Channels
 public import ChannelsBridge
 internal import Foundation
 
@@ -311,11 +311,11 @@ public final class SQLiteTransport: Transport {
         return try await mailbox(message.subject).ask { $0.store(message, ifNone: true, $1) }
     }
 
-    /// Watches the last value of a subject.
-    public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
-        let connection = try connection(subject)
+    /// Watches the last values of the subjects that match a pattern.
+    public func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
+        let connection = try connection(pattern.text)
         let queue = connection.queue(onValue)
-        try await connection.mailbox.ask { $0.watch(subject, queue, $1) }
+        try await connection.mailbox.ask { $0.watch(pattern, queue, $1) }
     }
 }
 #endif

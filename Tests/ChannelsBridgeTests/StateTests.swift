@@ -62,6 +62,27 @@ struct StateTests {
         withExtendedLifetime(token) {}
     }
 
+    /// It starts first, and has nothing to say.
+    @Test(arguments: [false, true])
+    func anInitialValueYieldsToOneThatWasSet(isUpdated: Bool) async throws {
+        let watcher = try await connectedTransport(broker)
+        let stored = Recorder<String>()
+        try await watcher.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        let unset = await MiniProcess("unset", InMemoryTransport(broker), [route])
+        _ = await stored.first(1)
+        let till = await MiniProcess("till", InMemoryTransport(broker), [route]) { board, _ in
+            let state = board.state(.lastSale, initial: Sale(total: 0))
+            if isUpdated { state.update { $0.total = 41 } } else { state.set(Sale(total: 41)) }
+        }
+        _ = await state(of: unset).first { $0.total == 41 }
+        let late = await MiniProcess("late", InMemoryTransport(broker), [route])
+        _ = await state(of: late).first { $0.total == 41 }
+        state(of: late).set(Sale(total: 42))
+        for process in [unset, till] { _ = await state(of: process).first { $0.total == 42 } }
+        for process in [unset, till, late] { try await process.stop() }
+        #expect(stored.all == [#"{"total":0}"#, #"{"total":41}"#, #"{"total":42}"#])
+    }
+
     @Test func whatIsHereIsTheFirstValueWhereTheBrokerHasNone() async throws {
         let board = Switchboard()
         board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 41))

@@ -21,6 +21,11 @@ extension StateName<Sale> {
     static var lastSale: Self { "shop.lastSale" }
 }
 
+/// Sets the last sale before the bridge runs, so that it is the first value.
+func setLastSale(_ board: Switchboard, _ bridge: Bridge) {
+    board.state(.lastSale, initial: Sale(total: -1)).set(Sale(total: 0))
+}
+
 extension ChannelName<Order> {
     static var ordered: Self { "kitchen.ordered" }
 }
@@ -163,8 +168,8 @@ struct AlteredTransport: Transport {
         return try await base.storeIfNone(message)
     }
 
-    func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
-        try await base.watch(subject, onValue: onValue)
+    func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
+        try await base.watch(pattern, onValue: onValue)
     }
 
     func drainSubscriptions(timeout: Duration) async { await base.drainSubscriptions(timeout: timeout) }

@@ -8,9 +8,9 @@ import Testing
 /// States: the last value of a subject, and every later one.
 @Suite(.fewServers, .hangLimit)
 struct LastValueTests {
-    private func watch(_ subject: String, _ peer: Peer) async throws -> Recorder<StoredValue> {
+    private func watch(_ pattern: ChannelPattern, _ peer: Peer) async throws -> Recorder<StoredValue> {
         let record = Recorder<StoredValue>()
-        try await peer.transport.watch(subject) { record.record($0) }
+        try await peer.transport.watch(pattern) { record.record($0) }
         return record
     }
 
@@ -50,6 +50,27 @@ struct LastValueTests {
         #expect(await first.wait(count: 1).first?.message.body == Array("a".utf8))
         #expect(await second.wait(count: 1).first?.message.body == Array("b".utf8))
         #expect(first.count == 1)
+        try await peer.close()
+    }
+
+    /// One consumer serves them all, whatever is in the bucket.
+    @Test func patternIsWatchedThroughARestartAndWithoutWhatIsNoChannelName() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        for number in 0..<300 { _ = try await peer.transport.store(try message("\(number)", to: "presence.\(number)")) }
+        let long = String(repeating: "x", count: 1_100)
+        try publishRaw(headers: "a: b\r\n", "x", to: "$KV.channels.presence.\(long)", of: server)
+        _ = try await peer.transport.store(try message("other", to: "shop.total"))
+        let record = try await watch("presence.*", peer)
+        #expect(record.all.map(\.message.subject) == (0..<300).map { "presence.\($0)" })
+        await peer.events.wait { $0.contains { $0.failure?.code == .invalidEnvelope } }
+        server.kill()
+        try await server.start()
+        await peer.events.wait { $0.contains { $0.isReconnected } }
+        _ = try await peer.transport.store(try message("new", to: "presence.new"))
+        _ = try await peer.transport.store(try message("after", to: "presence.7"))
+        let values = await record.wait(count: 302).dropFirst(300)
+        #expect(values.map { String(decoding: $0.message.body, as: UTF8.self) } == ["new", "after"])
         try await peer.close()
     }
 

@@ -324,6 +324,10 @@ struct ToolTests {
         #expect(try await tool.run("state", "shop.total", "-", input: "{\"a\": 1}").status == 0)
         #expect(await running.output.contains("{\"a\": 1}\n"))
         #expect(try await tool.run("state", "shop.total").output == "{\"a\": 1}\n")
+        #expect(try await tool.run("state", "shop.open", "true").status == 0)
+        #expect(try await tool.run("state", "shop.*").output == "shop.total {\"a\": 1}\nshop.open true\n")
+        #expect(try await tool.run("state", "till.>").errors == "channels: there is no state till.>\n")
+        #expect(try await tool.run("state", "shop.*", "1").status != 0)
         await values.wait(count: 2)
         try await peer.close()
         withExtendedLifetime(running) {}

@@ -216,7 +216,9 @@ struct SQLiteHistoryTests {
         let lost = Recorder<String?>()
         try await reader.connect { if case .lastValuesLost(let subject) = $0 { lost.record(subject) } }
         let values = Recorder<StoredValue>()
-        for subject in ["shop.open", "shop.new"] { try await reader.watch(subject) { values.record($0) } }
+        for subject in ["shop.open", "shop.new"] as [ChannelPattern] {
+            try await reader.watch(subject) { values.record($0) }
+        }
         _ = try await reader.store(message("old", to: "shop.open"))
         await values.wait(count: 1)
         let copy = try copied()

@@ -1,3 +1,5 @@
+import Synchronization
+
 let tillBoard = Switchboard()
 let kitchenBoard = Switchboard()
 let transport = InMemoryTransport(InMemoryBroker())

@@ -10,6 +10,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
         let value: KeptMessage
         var turns: StateTurns
+        /// Whether the value was ever set: not if it is the initial one.
+        var wasSet = false
     }
 
     let list: ListenerList
@@ -31,6 +33,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         trapInsideUpdate("value")
         guarded.withLock { list.layout.copy(from: $0.value.address, to: target) }
     }
+
+    var wasSet: Bool { guarded.withLock { $0.wasSet } }
 
     @usableFromInline
     func envelope(from sender: any AnyObject & Sendable) -> Envelope { Envelope(list.name, sender: sender) }
@@ -57,9 +61,26 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     {
         let claim = guarded.withLock { guarded -> StateTurns.Claim? in
             store(guarded.value.address)
+            guarded.wasSet = true
             return claimTurn(&guarded, post.envelope, for: nil, chain)
         }
         return follow(claim) { deliver(message, $0, post) }
+    }
+
+    /// Stores another initial value and delivers it, unless the state was ever set.
+    /// - Returns: Whether it did, or the change was refused.
+    func setInitial(_ message: MessageAddress, _ post: PostOptions, store: (MessageAddress) -> Void) -> Bool {
+        trapInsideUpdate("set")
+        guard let chain = chainOfChange() else { return true }
+        var wasSet = false
+        let claim = guarded.withLock { guarded -> StateTurns.Claim? in
+            wasSet = guarded.wasSet
+            guard !wasSet else { return nil }
+            store(guarded.value.address)
+            return claimTurn(&guarded, post.envelope, for: nil, chain)
+        }
+        _ = follow(claim) { deliver(message, $0, post) }
+        return !wasSet
     }
 
     /// Delivers the value if that is this caller's part, or waits a moment behind too many that wait.
@@ -97,6 +118,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
+            if isChanged { guarded.wasSet = true }
             return isChanged ? claimTurn(&guarded, post.envelope, for: nil, chain) : nil
         }
     }

@@ -22,6 +22,11 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         }
     }
 
+    /// The only name that matches; nil with wildcards.
+    package var onlyName: String? {
+        text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: ">") } ? nil : text
+    }
+
     /// Returns whether a name matches. The name is not validated: an invalid one may match.
     /// - Complexity: O(*n*) in the length of the name.
     public func matches(_ name: String) -> Bool {

@@ -1,14 +1,15 @@
 /// The channels of a switchboard whose name matches a pattern, or all of them.
 struct MatchingChannels: Listenable {
-    fileprivate let switchboard: Switchboard
+    let switchboard: Switchboard
     /// Nil for all channels.
-    fileprivate let pattern: ChannelPattern?
+    let pattern: ChannelPattern?
+    var kinds = PatternListener.Kinds.all
 
     func register(
         _ listener: consuming Listener<Posted<any Sendable>>,
         isolation: isolated (any Actor)?
     ) -> ListenerToken {
-        switchboard.register(listener.registration, matching: pattern)
+        switchboard.register(listener.registration, matching: pattern, hearing: kinds)
     }
 }
 
@@ -41,11 +42,10 @@ extension Switchboard {
     /// ``subscript(matching:)``.
     public var posts: some Listenable<Posted<any Sendable>> { MatchingChannels(switchboard: self, pattern: nil) }
 
-    /// - Parameter hearsStates: Whether it receives the messages of states, too.
-    func register(_ listener: Registration, matching pattern: ChannelPattern?, hearsStates: Bool = true)
+    func register(_ listener: Registration, matching pattern: ChannelPattern?, hearing kinds: PatternListener.Kinds)
         -> ListenerToken
     {
-        let patternListener = PatternListener(listener, matching: pattern, hearsStates: hearsStates, faults)
+        let patternListener = PatternListener(listener, matching: pattern, hearing: kinds, faults)
         let hub = patternListener.hub
         hub.delegate = HubDelegate(patternListener, reference)
         let entry = patternListener.listener

@@ -7,14 +7,16 @@ internal import Synchronization
 /// Each of those entries keeps this alive until no post can be at it; and this keeps them until it is detached, when
 /// the listener or the switchboard ends. So at its deinit no post can reach the listener any more.
 final class PatternListener: Sendable {
+    /// What it hears of the channels that match.
+    enum Kinds { case all, messages, states }
+
     /// Nil for every channel, also those without a name.
     let pattern: ChannelPattern?
     let hub: ListenerList
     let listener: ListenerEntry
     private let priority: ListenerPriority
     private let site: PackedSite
-    /// Whether it receives the messages of states, too.
-    private let hearsStates: Bool
+    private let kinds: Kinds
     /// By the address of the channel's list; nil after `detach()`.
     private let forwarders = Locked<[UInt: ListenerEntry]?>([:])
     /// The tasks that wait until no post can reach the listener.
@@ -23,10 +25,10 @@ final class PatternListener: Sendable {
     init(
         _ listener: Registration,
         matching pattern: ChannelPattern?,
-        hearsStates: Bool,
+        hearing kinds: Kinds,
         _ faults: FaultReporter
     ) {
-        self.hearsStates = hearsStates
+        self.kinds = kinds
         self.pattern = pattern
         priority = listener.priority
         site = listener.site
@@ -54,8 +56,8 @@ final class PatternListener: Sendable {
     func matches(_ kind: ChannelContent, named name: String?) -> Bool {
         let isOfAKind =
             switch kind {
-            case .messages: true
-            case .state: hearsStates
+            case .messages: kinds != .states
+            case .state: kinds != .messages
             case .requests: false
             }
         return isOfAKind && matches(name)

@@ -36,7 +36,27 @@ extension Switchboard {
             before: nil,
             to: MessageLayout(Posted<any Sendable>.self)
         )
-        return register(listener, matching: pattern, hearsStates: false)
+        return register(listener, matching: pattern, hearing: .messages)
+    }
+
+    /// The values of named states whose name matches a pattern, including states made later; no messages.
+    package func states(matching pattern: ChannelPattern) -> some Listenable<Posted<any Sendable>> {
+        MatchingChannels(switchboard: self, pattern: pattern, kinds: .states)
+    }
+
+    /// The named states of a type that there are now.
+    package func states<State: Sendable>(of type: State.Type) -> [(name: String, state: StateChannel<State>)] {
+        registry.channels.compactMap { slot, channel in
+            guard slot.kind == .state(type), let name = slot.list.name else { return nil }
+            return (name, known(channel, as: StateChannel<State>.self))  // as the kind says
+        }
+    }
+
+    /// The state of a name, if there is one of that type.
+    package func state<State: Sendable>(ifMade name: String, of type: State.Type) -> StateChannel<State>? {
+        guard let key = try? NameKey(validating: name) else { return nil }
+        let found = try? registry.channel(key, kind: .state(type))
+        return found.map { known($0, as: StateChannel<State>.self) }  // as the kind says
     }
 
     /// Reports to the caller awaiting the running post on this thread that a bridge cannot take its message.
@@ -75,6 +95,23 @@ extension Switchboard {
 }
 
 extension StateChannel {
+    /// Whether the value was ever set, here or from another process: not if it is the initial one.
+    package var wasSet: Bool { core.wasSet }
+
+    /// Stores the initial value of another process, unless this state was ever set.
+    /// - Returns: Whether it did.
+    package func setInitial(_ value: State, from origin: MessageOrigin, isolation: isolated (any Actor)? = #isolation)
+        -> Bool
+    {
+        // Keeps the replaced value until the end of this method, so that it is released without the lock.
+        var other = value
+        defer { withExtendedLifetime(other) {} }
+        let post = PostOptions(isolation: isolation, Envelope(core.list.name, origin: origin))
+        return MessageAddress.lending(value) { message in
+            core.setInitial(message, post) { stored in stored.swap(with: &other) }
+        }
+    }
+
     /// Stores a value from another process.
     package func set(_ value: State, from origin: MessageOrigin, isolation: isolated (any Actor)? = #isolation) {
         store(value, PostOptions(isolation: isolation, Envelope(core.list.name, origin: origin)))

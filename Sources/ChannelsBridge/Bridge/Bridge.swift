@@ -99,7 +99,7 @@ public final class Bridge: Sendable {
         parts.indices.map { index in
             let part = parts[index]
             let earlier = parts[..<index].filter { $0.kind == part.kind && $0.takesPrecedence(over: part) }
-            return part.makeWorker(context, earlier.compactMap(\.pattern), part.options)
+            return part.makeWorker(context, Array(earlier), part.options)
         }
     }
 

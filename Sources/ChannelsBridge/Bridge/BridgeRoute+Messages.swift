@@ -113,7 +113,13 @@ extension BridgeRoute {
             let format = context.format(typeName ?? "\(Message.self)", options)
             var options = options
             options.takesOwn = local != nil
-            return IncomingWorker(pattern, shadowedBy: earlier, isDurable: isDurable, options, context) { arrival in
+            return IncomingWorker(
+                pattern,
+                shadowedBy: earlier.compactMap(\.pattern),
+                isDurable: isDurable,
+                options,
+                context
+            ) { arrival in
                 let message = try arrival.decode(Message.self, format)
                 // The subject of a transport message is a valid name.
                 let name = try local ?? ChannelName<Message>(validating: arrival.subject)
@@ -172,12 +178,13 @@ extension BridgeRoute {
             let sender: any RouteSender =
                 isDurable ? DurableSender(context, packaging) : PromptSender(context, packaging)
             let switchboard = context.switchboard
-            return OutgoingWorker(pattern, shadowedBy: earlier, channel(switchboard), sender, switchboard)
+            let patterns = earlier.compactMap(\.pattern)
+            return OutgoingWorker(pattern, shadowedBy: patterns, channel(switchboard), sender, switchboard)
         }
     }
 
+    private static func pattern<Message>(_ name: ChannelName<Message>) -> ChannelPattern { pattern(named: name.text) }
+
     /// A name as a pattern without wildcards. Every valid name is one.
-    private static func pattern<Message>(_ name: ChannelName<Message>) -> ChannelPattern {
-        ChannelPattern(stringLiteral: name.text)
-    }
+    static func pattern(named name: String) -> ChannelPattern { ChannelPattern(stringLiteral: name) }
 }

@@ -6,9 +6,10 @@ extension BridgeRoute {
     ///
     /// When the bridge connects, the broker's value replaces the one in this process, so that a process that
     /// joins late receives the current value and then the changes. If the broker has none, the value of this
-    /// process is stored. From then on, the last stored value wins in every process: if two processes set the
-    /// state at the same time, each may briefly see its own value, and both end with the same one. Values
-    /// that are soon replaced may be skipped.
+    /// process is stored. If that is an initial value, which nobody has set, a value that another process has
+    /// set before its bridge ran replaces it. From then on, the last stored value wins in every process: if two
+    /// processes set the state at the same time, each may briefly see its own value, and both end with the same
+    /// one. Values that are soon replaced may be skipped.
     ///
     /// - Parameters:
     ///   - name: The name.
@@ -45,6 +46,59 @@ extension BridgeRoute {
         state(name, initial, type, sends: false, receives: true)
     }
 
+    /// Synchronises every named state of a type whose name matches a pattern, like ``both(state:initial:type:)``.
+    ///
+    /// A value that another process has stored is set here: if the switchboard has no state of that name, it is
+    /// made, with that value as its first, so that a listener of `board[matching: pattern]` hears it. A state of
+    /// this process is stored once it has been set, including states made while the bridge runs. A removed
+    /// state is no longer stored, and is made again by the next value of another process. The value at the
+    /// broker stays.
+    ///
+    /// Let each process set a state of its own: `presence.kitchen`, `presence.till`.
+    ///
+    /// A value for a name that this process uses for another type, or for messages, is refused with a fault
+    /// (``BridgeError/Code/unknownType``). A route takes in at most 16,384 names from other processes. Values of
+    /// further names are dropped, each with a fault (``BridgeError/Code/bufferFull``). Each name takes up about a
+    /// kilobyte until the bridge ends.
+    ///
+    /// - Parameters:
+    ///   - pattern: The pattern of the names.
+    ///   - state: The type of the states. States of other types are left alone.
+    ///   - type: The name of the type in the envelope; by default the name of `State`.
+    public static func both<State: Codable & Sendable>(
+        statesMatching pattern: ChannelPattern,
+        of state: State.Type,
+        type: String? = nil
+    ) -> BridgeRoute {
+        states(pattern, state, type, (sends: true, receives: true))
+    }
+
+    /// Stores the values that are set in this process on every named state of a type whose name matches a
+    /// pattern, including states made while the bridge runs.
+    ///
+    /// Values stored by other processes are ignored. A state that was removed is no longer stored; its value at
+    /// the broker stays.
+    public static func outgoing<State: Codable & Sendable>(
+        statesMatching pattern: ChannelPattern,
+        of state: State.Type,
+        type: String? = nil
+    ) -> BridgeRoute {
+        states(pattern, state, type, (sends: true, receives: false))
+    }
+
+    /// Sets named states to the values that other processes store on names that match a pattern, beginning with
+    /// the current ones, and makes the states that are missing.
+    ///
+    /// Values set in this process are not stored. ``both(statesMatching:of:type:)`` says what becomes of names
+    /// in use for another type, and how many names a route takes in.
+    public static func incoming<State: Codable & Sendable>(
+        statesMatching pattern: ChannelPattern,
+        of state: State.Type,
+        type: String? = nil
+    ) -> BridgeRoute {
+        states(pattern, state, type, (sends: false, receives: true))
+    }
+
     private static func state<State: Codable & Sendable>(
         _ name: StateName<State>,
         _ initial: State,
@@ -52,10 +106,33 @@ extension BridgeRoute {
         sends: Bool,
         receives: Bool
     ) -> BridgeRoute {
-        BridgeRoute(.other) { context, _, options in
+        BridgeRoute(.state, pattern(named: name.text), ways: (sends, receives)) { context, earlier, options in
             let format = context.format(type ?? "\(State.self)", options)
             let channel = context.switchboard.state(name, initial: initial)
-            return StateWorker(name.text, channel, format, sends: sends, receives: receives, context)
+            let ways = earlier.left(of: (sends, receives), for: name.text)
+            return StateWorker(name.text, StatePlace(channel), format, ways, context)
         }
+    }
+
+    private static func states<State: Codable & Sendable>(
+        _ pattern: ChannelPattern,
+        _: State.Type,
+        _ type: String?,
+        _ ways: StateWays
+    ) -> BridgeRoute {
+        BridgeRoute(.state, pattern, ways: ways) { context, earlier, options in
+            let format = context.format(type ?? "\(State.self)", options)
+            return MatchingStatesWorker<State>(pattern, format, ways, shadowedBy: earlier, context)
+        }
+    }
+}
+
+extension [BridgeRoute.Part] {
+    /// The ways in which none of these routes for states carries a name.
+    func left(of ways: BridgeRoute.StateWays, for name: String) -> BridgeRoute.StateWays {
+        let carrying = filter { $0.pattern?.matches(name) ?? false }.compactMap(\.ways)
+        return (
+            ways.sends && !carrying.contains(where: \.sends), ways.receives && !carrying.contains(where: \.receives)
+        )
     }
 }

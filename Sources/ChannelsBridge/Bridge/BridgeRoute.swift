@@ -7,6 +7,7 @@ internal import Channels
 ///     .outgoing(.sold, durable: true),
 ///     .incoming(matching: "kitchen.*", of: Order.self),
 ///     .both(state: .sales, initial: Sales()),
+///     .incoming(statesMatching: "sales.*", of: Sales.self),
 ///     .asking(.price),
 /// ]
 /// ```
@@ -20,16 +21,20 @@ internal import Channels
 /// (neither that nor the name of the channel) is treated like one that cannot be decoded. If a type has
 /// different names in two processes, set `type:` in both.
 public struct BridgeRoute: Sendable {
-    enum Kind { case outgoing, incoming, other }
+    typealias StateWays = (sends: Bool, receives: Bool)
 
-    /// Makes the worker of a part. `earlier` has the patterns of the parts of the same kind that take precedence.
+    enum Kind { case outgoing, incoming, state, other }
+
+    /// Makes the worker of a part. `earlier` has the parts of the same kind that take precedence.
     typealias MakeWorker =
-        @Sendable (_ context: BridgeContext, _ earlier: [ChannelPattern], _ options: Options) -> any RouteWorker
+        @Sendable (_ context: BridgeContext, _ earlier: [Part], _ options: Options) -> any RouteWorker
 
     struct Part: Sendable {
         let kind: Kind
         let pattern: ChannelPattern?
         let isDurable: Bool
+        /// Of states: whether values of this process are stored, and whether those of others are set here.
+        var ways: StateWays?
         var options = Options()
         let makeWorker: MakeWorker
 
@@ -48,9 +53,10 @@ public struct BridgeRoute: Sendable {
         _ kind: Kind,
         _ pattern: ChannelPattern? = nil,
         isDurable: Bool = false,
+        ways: StateWays? = nil,
         makeWorker: @escaping MakeWorker
     ) {
-        parts = [Part(kind: kind, pattern: pattern, isDurable: isDurable, makeWorker: makeWorker)]
+        parts = [Part(kind: kind, pattern: pattern, isDurable: isDurable, ways: ways, makeWorker: makeWorker)]
     }
 
     /// Encodes and decodes the messages of the route with a codec of its own instead of the bridge's:

@@ -11,6 +11,8 @@ package struct EventEnvelope: Hashable, Decodable, Sendable {
         package static let time = "ce-time"
         /// An extension for replies: why there is no response.
         package static let error = "ce-channelserror"
+        /// An extension for states: nobody has set the value.
+        package static let initial = "ce-channelsinitial"
         package static let traceparent = "traceparent"
         package static let tracestate = "tracestate"
     }

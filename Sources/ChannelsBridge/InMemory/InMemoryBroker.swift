@@ -57,13 +57,13 @@ public final class InMemoryBroker: Sendable {
     /// - Parameters:
     ///   - limits: The maximum sizes of messages and buffers.
     ///   - clock: The clock for timeouts of requests and delays of redeliveries.
-    /// - Precondition: The limits are positive.
+    /// - Precondition: The limits are positive; `replayedMessages` may be 0.
     public init(limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock()) {
         Settings.check(
             "InMemoryBroker.Limits",
             limits: [
                 ("bodyLimit", limits.bodyLimit), ("keptMessages", limits.keptMessages),
-                ("unsentMessages", limits.unsentMessages), ("replayedMessages", limits.replayedMessages),
+                ("unsentMessages", limits.unsentMessages),
             ],
             times: []
         )

@@ -12,7 +12,9 @@ struct InMemoryBrokerState {
 
     private struct Watcher {
         let connection: InMemoryConnection
+        let pattern: ChannelPattern
         let queue: HandlerQueue<StoredValue>
+        /// The highest revision so far. Those of all subjects are in one order.
         var seen: UInt64 = 0
     }
 
@@ -33,7 +35,7 @@ struct InMemoryBrokerState {
     /// How many messages each group has been given.
     private var groupTurns: [ExactText: Int] = [:]
     private var values: [ExactText: StoredValue] = [:]
-    private var watchers: [ExactText: [Watcher]] = [:]
+    private var watchers: [Watcher] = []
     /// The durable messages for names that subscribe later, and when they were stored.
     private var log = Fifo<(entry: DurableConsumer.Entry, time: Double)>()
     private var published = RecentMessages<Void>(limit: 65_536)
@@ -74,7 +76,7 @@ struct InMemoryBrokerState {
     mutating func close(_ connection: InMemoryConnection) {
         connection.phase = .closed
         unsubscribe(connection)
-        for subject in watchers.keys { watchers[subject]?.removeAll { $0.connection === connection } }
+        watchers.removeAll { $0.connection === connection }
         connection.memberships = []
         leaveConsumers(connection)
     }
@@ -114,7 +116,7 @@ struct InMemoryBrokerState {
         for (key, member) in connection.memberships { join(key, member) }
         for message in connection.unsent { publish(message) }
         connection.unsent = []
-        for subject in Array(watchers.keys) { tellWatchers(of: subject) }
+        for place in watchers.indices where watchers[place].connection === connection { tellEverything(to: place) }
     }
 
     private mutating func join(_ key: ConsumerKey, _ member: DurableConsumer.Member) {
@@ -284,25 +286,32 @@ struct InMemoryBrokerState {
     mutating func store(_ message: TransportMessage) -> UInt64 {
         lastNumber += 1
         let subject = ExactText(message.subject)
-        values[subject] = StoredValue(message, revision: lastNumber)
-        tellWatchers(of: subject)
+        let value = StoredValue(message, revision: lastNumber)
+        values[subject] = value
+        for place in watchers.indices { tell(value, to: place) }
         return lastNumber
     }
 
-    mutating func watch(_ connection: InMemoryConnection, _ subject: String, _ queue: HandlerQueue<StoredValue>) {
+    mutating func watch(_ connection: InMemoryConnection, _ pattern: ChannelPattern, _ queue: HandlerQueue<StoredValue>)
+    {
         connection.queues.append(queue)
-        let subject = ExactText(subject)
-        watchers[subject, default: []].append(Watcher(connection: connection, queue: queue))
-        tellWatchers(of: subject)
+        watchers.append(Watcher(connection: connection, pattern: pattern, queue: queue))
+        tellEverything(to: watchers.count - 1)
     }
 
-    private mutating func tellWatchers(of subject: ExactText) {
-        guard let value = values[subject] else { return }
-        for index in watchers[subject, default: []].indices {
-            guard let watcher = watchers[subject]?[index], watcher.seen < value.revision, watcher.connection.isConnected
-            else { continue }
-            watchers[subject]?[index].seen = value.revision
-            enqueue(value, in: watcher.queue)
+    /// Enqueues what is stored for one watcher, except what it has seen.
+    private mutating func tellEverything(to place: Int) {
+        let watcher = watchers[place]
+        let matching = values.values.filter {
+            $0.revision > watcher.seen && watcher.pattern.matches($0.message.subject)
         }
+        for value in matching.sorted(by: { $0.revision < $1.revision }) { tell(value, to: place) }
+    }
+
+    private mutating func tell(_ value: StoredValue, to place: Int) {
+        let watcher = watchers[place]
+        guard watcher.connection.isConnected, watcher.pattern.matches(value.message.subject) else { return }
+        watchers[place].seen = value.revision
+        enqueue(value, in: watcher.queue)
     }
 }

@@ -1,4 +1,4 @@
-internal import Channels
+public import Channels
 
 /// Connects a bridge to an ``InMemoryBroker``, for several switchboards in one process.
 ///
@@ -192,8 +192,8 @@ public final class InMemoryTransport: Transport {
         return try whileConnected(message.subject) { $0.hasValue(message.subject) ? nil : $0.store(message) }
     }
 
-    /// Watches the last value of a subject.
-    public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
-        try whileConnected(subject) { $0.watch(connection, subject, HandlerQueue(onValue)) }
+    /// Watches the last values of the subjects that match a pattern.
+    public func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
+        try whileConnected(pattern.text) { $0.watch(connection, pattern, HandlerQueue(onValue)) }
     }
 }

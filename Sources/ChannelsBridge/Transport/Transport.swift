@@ -123,7 +123,7 @@ public protocol Transport: Sendable {
     /// Stores a message as the last value of its subject, replacing the previous one.
     ///
     /// - Returns: The revision of the value, which increases with each value stored for the subject by any
-    ///   client.
+    ///   client. Revisions of different subjects cannot be compared.
     /// - Throws: The errors of ``publish(_:durable:)`` for a durable message.
     func store(_ message: TransportMessage) async throws -> UInt64
 
@@ -135,14 +135,16 @@ public protocol Transport: Sendable {
     /// - Throws: The errors of ``store(_:)``.
     func storeIfNone(_ message: TransportMessage) async throws -> UInt64?
 
-    /// Watches the last value of a subject, until the transport is closed.
+    /// Watches the last values of every subject that matches a pattern, until the transport is closed.
     ///
     /// - Parameters:
-    ///   - subject: The subject.
-    ///   - onValue: Called for the currently stored value, if there is one, before `watch` returns; then for
-    ///     later values in order of revision, no revision twice. Values that have been replaced may be
-    ///     skipped. The last value is never skipped, even after a reconnection.
-    func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws
+    ///   - pattern: A subject, or a pattern with `*` and `>`.
+    ///   - onValue: Called for the currently stored value of each subject that has one, before `watch`
+    ///     returns; then for later values, also of subjects that had none. The subject is that of
+    ///     ``StoredValue/message``. Values of one subject come in order of revision, no revision twice. Those
+    ///     that have been replaced may be skipped. The last value of a subject is never skipped, even after a
+    ///     reconnection.
+    func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws
 
     /// Ends the subscriptions to requests and to messages that are not durable, so that other members receive
     /// them from now on.
@@ -225,7 +227,7 @@ extension Transport {
     }
 
     /// Throws ``BridgeError/Code/unsupported``: for transports without ``TransportCapabilities/lastValues``.
-    public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
-        throw BridgeError(.unsupported, subject: subject, detail: "\(Self.self) has no last values")
+    public func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
+        throw BridgeError(.unsupported, subject: pattern.text, detail: "\(Self.self) has no last values")
     }
 }

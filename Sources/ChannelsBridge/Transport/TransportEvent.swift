@@ -14,8 +14,9 @@ public enum TransportEvent: Sendable {
     case reconnected(gap: Duration, unsent: Int)
     /// The broker has lost the last values that it had stored. Later values still have higher revisions.
     ///
-    /// Reported once with nil when the loss is noticed, then once for each watched subject without a value. A
-    /// bridge stores the values of its process again.
+    /// Reported once with nil when the loss is noticed, then once for each subject without a value that is
+    /// watched by its name; those that match a watched pattern with wildcards may be left out. A bridge stores
+    /// the values of its process again.
     case lastValuesLost(subject: String?)
     /// Messages were dropped because they arrived faster than they were handled. `dropped` is their number
     /// since the last such event for the pattern.

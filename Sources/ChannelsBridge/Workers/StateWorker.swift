@@ -2,6 +2,7 @@ internal import Channels
 internal import Synchronization
 
 /// Synchronises a named state with the last value of its subject, in one direction or both.
+/// ``MatchingStatesWorker`` has one for each name, and watches for all of them.
 ///
 /// `guarded` is guarded by its lock; values are returned from it, so that they are released without it.
 final class StateWorker<State: Codable & Sendable>: RouteWorker {
@@ -14,6 +15,10 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         /// Whether the listener's next call is the initial one with the current value.
         var isInitial = true
         var isClosed = false
+        /// The state that is listened to. The switchboard keeps it until its name is removed.
+        weak var channel: StateChannel<State>?
+        /// How many threads are registering a listener.
+        var registering = 0
         /// Whether a value that may not be stored is tried again soon.
         var isToBeTriedAgain = false
         var token: ListenerToken?
@@ -30,6 +35,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         /// Whether it has not been set since the start, or is stored again: it must not replace the value of
         /// another process.
         var onlyIfNone = false
+        /// Whether nobody has set it: then another process may replace it by a value that was set before.
+        var isInitial = false
     }
 
     private let name: String
@@ -37,7 +44,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private let sends: Bool
     private let receives: Bool
     private let context: BridgeContext
-    private let channel: StateChannel<State>
+    private let place: StatePlace<State>
     private let guarded = Locked(Guarded())
     private let bell = Bell()
     private let abandoned = Latch()
@@ -48,14 +55,13 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     init(
         _ name: String,
-        _ channel: StateChannel<State>,
+        _ place: StatePlace<State>,
         _ format: MessageFormat,
-        sends: Bool,
-        receives: Bool,
+        _ ways: BridgeRoute.StateWays,
         _ context: BridgeContext
     ) {
-        (self.name, self.channel, self.format, self.context) = (name, channel, format, context)
-        (self.sends, self.receives) = (sends, receives)
+        (self.name, self.place, self.format, self.context) = (name, place, format, context)
+        (sends, receives) = ways
     }
 
     var needs: TransportCapabilities { .lastValues }
@@ -67,12 +73,16 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             defer { (guarded.sync, guarded.hasStoredValue, guarded.isSynchronised) = (StateSync(), false, false) }
             return guarded.sync
         }
-        let subject = context.configuration.subject(of: name)
+        let subject = try context.configuration.subjects(matching: BridgeRoute.pattern(named: name))
         try await context.transport.watch(subject) { [weak self] value in self?.arrived(value) }
     }
 
     func work() {
-        if sends { listen() }
+        if sends {
+            guarded.withLock { $0.sync.isListening = true }
+            // The worker of many names says when there is something to hear.
+            if place.isOne, let channel = place.find() { listen(to: channel, isInitial: true) }
+        }
         let work = Task { [self] in
             var attempts = Attempts()
             defer { hasCaughtUp.open() }
@@ -93,10 +103,35 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     func caughtUp() async { try? await hasCaughtUp.wait() }
 
-    private func listen() {
-        guarded.withLock { $0.sync.isListening = true }
-        let token = channel.posts.listen { [weak self] post in self?.heard(post.message, post.origin) }
-        guarded.withLock { $0.token = token }
+    /// Listens to the state that has the name now, unless it does so already.
+    ///
+    /// - Parameter isInitial: Whether its value was set before the bridge carried the state.
+    func listen(to channel: StateChannel<State>, isInitial: Bool) {
+        // The state before is released without the lock.
+        let (isNew, before) = guarded.withLock { guarded -> (Bool, (ListenerToken?, StateChannel<State>?)) in
+            let before = (guarded.token, guarded.channel)
+            guard sends, !guarded.isClosed, before.1 !== channel else { return (false, before) }
+            // What was being set on a state that was removed is not heard any more.
+            if before.1 != nil { guarded.sync.notApplied() }
+            (guarded.channel, guarded.token, guarded.isInitial) = (channel, nil, isInitial)
+            guarded.registering += 1
+            return (true, before)
+        }
+        guard isNew else { return }
+        before.0?.cancel()
+        let token = channel.posts.listen { [weak self, weak channel] post in
+            self?.heard(post.message, post.origin, on: channel)
+        }
+        let (isKept, current) = guarded.withLock { guarded -> (Bool, StateChannel<State>?) in
+            let current = guarded.channel
+            guarded.registering -= 1
+            guard !guarded.isClosed, current === channel else { return (false, current) }
+            guarded.token = token
+            return (true, current)
+        }
+        if !isKept { token.cancel() }
+        bell.ring()
+        withExtendedLifetime(current) {}
     }
 
     func finish() async {
@@ -130,8 +165,17 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// everywhere. A watching process does so only if no value is stored yet.
     func lastValuesLost(on subject: String?) {
         let own = receives ? context.configuration.subject(of: name) : nil
-        guard sends, subject.map({ ExactText($0) }) == own.map({ ExactText($0) }) else { return }
-        let current = Outgoing(value: channel.value, onlyIfNone: receives)
+        guard subject.map({ ExactText($0) }) == own.map({ ExactText($0) }) else { return }
+        storeAgain()
+    }
+
+    /// Whether the value of a state is stored: for a pattern, only if somebody has set it.
+    private func mayStore(_ channel: StateChannel<State>) -> Bool { channel.wasSet || place.isOne }
+
+    /// Stores the value of this process again.
+    func storeAgain() {
+        guard sends, let channel = place.find(), mayStore(channel) else { return }
+        let current = Outgoing(value: channel.value, onlyIfNone: receives, isInitial: !channel.wasSet)
         _ = guarded.withLock { $0.isClosed ? current : $0.sync.storeAgain(current) }
         bell.ring()
     }
@@ -139,14 +183,22 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     // MARK: From here
 
     /// Called by the listener, one value at a time.
-    private func heard(_ value: State, _ origin: MessageOrigin) {
+    private func heard(_ value: State, _ origin: MessageOrigin, on channel: StateChannel<State>?) {
+        let isInitial = guarded.withLock { guarded in
+            defer { guarded.isInitial = false }
+            return guarded.isInitial
+        }
+        // What was set on a state that has lost its name is not stored.
+        guard origin != .local || channel.map({ (!isInitial || mayStore($0)) && place.find() === $0 }) ?? false else {
+            return
+        }
+        let isUnset = isInitial && channel?.wasSet == false
         _ = guarded.withLock { guarded -> Outgoing? in
-            let isInitial = guarded.isInitial
-            guarded.isInitial = false
             // The broker's value replaces what was set here before. If it has none, the value here is its first.
             if isInitial, guarded.hasStoredValue { return nil }
             guard origin == .local else { return guarded.sync.heardRemote() }
-            return guarded.sync.setHere(Outgoing(value: value, onlyIfNone: isInitial && receives))
+            let outgoing = Outgoing(value: value, onlyIfNone: isInitial && receives, isInitial: isUnset)
+            return guarded.sync.setHere(outgoing)
         }
         bell.ring()
     }
@@ -161,7 +213,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         var outgoing = outgoing
         do {
             try await context.isReady.wait()
-            let message = try outgoing.message ?? pack(outgoing.value)
+            var message = try outgoing.message ?? pack(outgoing.value)
+            if outgoing.isInitial { message.headers.setValid("true", for: EventEnvelope.Header.initial) }
             outgoing.message = message
             let revision =
                 outgoing.onlyIfNone
@@ -220,7 +273,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     // MARK: From the broker
 
     /// Called by the transport.
-    private func arrived(_ value: StoredValue) {
+    func arrived(_ value: StoredValue) {
         _ = guarded.withLock { guarded in
             guarded.hasStoredValue = true
             return guarded.sync.arrived(value, revision: value.revision)
@@ -231,14 +284,33 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private func apply(_ value: StoredValue) async {
         do {
             let arrival = try Arrival(headers: value.message.headers, body: value.message.body, subject: name)
-            // An earlier run may have stored it, and the state may have been set since.
-            let isFirst = !guarded.withLock { $0.isSynchronised }
+            // An earlier run may have stored it, and the state may have been set since. What this route does not
+            // store, another one of the bridge does.
+            let isFirst = sends && !guarded.withLock { $0.isSynchronised }
             guard isFirst || arrival.envelope.source != context.source else {
                 guarded.withLock { $0.sync.notApplied() }
                 return context.count(\.echoes)
             }
             let state = try arrival.decode(State.self, format)
-            await TraceContext.withCurrent(arrival.envelope.trace) { channel.set(state, from: arrival.origin) }
+            let channel = try place.make(state)
+            listen(to: channel, isInitial: true)
+            // Another thread may be registering the listener, which is to hear this value.
+            while guarded.withLock({ $0.registering > 0 }) { await bell.wait() }
+            let isInitial = sends && value.message.headers[EventEnvelope.Header.initial] != nil
+            let isSet = await TraceContext.withCurrent(arrival.envelope.trace) {
+                if isInitial { return channel.setInitial(state, from: arrival.origin) }
+                channel.set(state, from: arrival.origin)
+                return true
+            }
+            guard isSet else {
+                // What was set here before the bridge ran replaces what nobody has set.
+                let own = Outgoing(value: channel.value)
+                _ = guarded.withLock { guarded in
+                    guarded.sync.notApplied()
+                    return guarded.sync.setHere(own)
+                }
+                return
+            }
             guarded.withLock { $0.isSynchronised = true }
             context.count(\.received)
         } catch {

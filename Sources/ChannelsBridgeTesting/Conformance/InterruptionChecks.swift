@@ -49,12 +49,30 @@ extension TransportConformance {
             let watcher = try await run.connected()
             let storer = try await run.connected()
             let seen = Recorder<String>()
-            try await watcher.watch(run.subject("a")) { seen.record($0.message.text) }
+            try await watcher.watch(run.pattern("a")) { seen.record($0.message.text) }
             _ = try await storer.store(try run.message("a", "before"))
             _ = await seen.first(1)
             try await run.interrupt(watcher) {}
             _ = try await storer.store(try run.message("a", "after"))
             await seen.wait { $0.last == "after" }
+        },
+        check("aWatcherOfAPatternHasTheLastValuesAfterAnInterruption", needs: .lastValues, interrupts: true) { run in
+            let watcher = try await run.connected()
+            let storer = try await run.connected()
+            let seen = Recorder<StoredValue>()
+            _ = try await storer.store(try run.message("p.a", "a before"))
+            _ = try await storer.store(try run.message("p.b", "b"))
+            try await watcher.watch(run.pattern("p.*")) { seen.record($0) }
+            try await run.interrupt(watcher) {}
+            for (subject, text) in [("p.a", "a after"), ("p.c", "c")] {
+                _ = try await storer.store(try run.message(subject, text))
+            }
+            let texts = ["a before", "b", "a after", "c"]
+            let values = await seen.wait { Set($0.map { $0.message.text }).isSuperset(of: texts) }
+            run.expect(
+                values.map { $0.message.text }.sorted() == texts.sorted(),
+                "it got \(values.map { $0.message.text })"
+            )
         },
         check("aRequestDuringAnInterruptionEnds", needs: .requests, interrupts: true) { run in
             let responder = try await run.connected()

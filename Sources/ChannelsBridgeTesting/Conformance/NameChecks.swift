@@ -56,7 +56,7 @@ extension TransportConformance {
             let transport = try await run.connected()
             let before = Recorder<String>()
             for (number, spelling) in spellings.enumerated() {
-                try await transport.watch(run.subject(spelling)) { before.record("\(number) \($0.message.text)") }
+                try await transport.watch(run.pattern(spelling)) { before.record("\(number) \($0.message.text)") }
             }
             for (number, spelling) in spellings.enumerated() {
                 let revision = try await transport.storeIfNone(try run.message(spelling, "\(number)"))
@@ -66,7 +66,7 @@ extension TransportConformance {
             run.expect(texts.sorted() == ["0 0", "1 1"], "those that watched before received \(texts)")
             for (number, spelling) in spellings.enumerated() {
                 let seen = Recorder<String>()
-                try await transport.watch(run.subject(spelling)) { seen.record($0.message.text) }
+                try await transport.watch(run.pattern(spelling)) { seen.record($0.message.text) }
                 run.expect(seen.all == ["\(number)"], "a watcher of spelling \(number) got \(seen.all)")
             }
         },

@@ -303,7 +303,9 @@ extension NATSConnection.State {
     mutating func check(_ message: borrowing some OutgoingMessage) throws(BridgeError) {
         // Messages mostly follow others of the same subject.
         if !message.subject.hasSameBytes(as: validSubject) {
-            try WireRules.check(subject: message.subject)
+            // The subject of this request ends with what the consumer is to receive.
+            let isPattern = message.subject.utf8.starts(with: "$JS.API.CONSUMER.CREATE.".utf8)
+            try isPattern ? WireRules.check(pattern: message.subject) : WireRules.check(subject: message.subject)
             validSubject = message.subject
         }
         let size = message.sizeForServer

@@ -3,18 +3,22 @@ import Channels
 import ChannelsBridge
 import Dispatch
 
-/// Follows the last value of a subject through a consumer that starts with it: a late subscriber receives the
-/// current value and then the changes, without a gap.
+/// Follows the last values of the subjects that match a pattern, through a consumer that starts with them: a late
+/// subscriber receives the current values and then the changes, without a gap.
 ///
 /// The server may forget the consumer, after a restart or a change of leaders. A missing sequence number, a
-/// missing heartbeat or a reconnection creates a new one, which starts with the last value again; values that
-/// were already delivered are skipped by their revision.
+/// missing heartbeat or a reconnection creates a new one, which starts with the last values again; those that
+/// were already delivered are skipped by their revision, because the values of all subjects come in one order.
 ///
 /// `state` guards which consumer is followed, and how far.
 final class LastValueWatch: Sendable {
     private struct State {
         var consumer: String?
         var nextSequence: UInt64 = 1
+        /// The number of values that were stored when the consumer was made, once that is known; and of those
+        /// handed over.
+        var expected: UInt64?
+        var handed: UInt64 = 0
         var revision: UInt64 = 0
         /// How often the bucket had been replaced when the consumer was asked for.
         var consumerBucket = 0
@@ -24,14 +28,18 @@ final class LastValueWatch: Sendable {
         var isStale = false
         var isClosed = false
         /// How often the bucket had been replaced when `onValue` last returned for a value that has not been lost
-        /// since.
+        /// since. Used for a single subject only.
         var handedOver: Int?
         var subscription: NATSSubscription?
         /// Creates the consumer again. Cancelled by ``close()``.
         var restarting: Task<Void, Never>?
+
+        /// Whether all that was stored when the consumer was made has been handed over.
+        var isComplete: Bool { expected.map { handed >= $0 } ?? false }
     }
 
     private let subject: String
+    private let isOfMany: Bool
     private let stream: String
     private let jetStream: JetStream
     private let streams: StreamSetup
@@ -41,21 +49,22 @@ final class LastValueWatch: Sendable {
     private let inbox: String
     private let onValue: @Sendable (NATSMessage, UInt64) -> Void
     private let onFailure: @Sendable (BridgeError) -> Void
-    /// Called when there is no value any more.
+    /// Called when a single subject has no value any more.
     private let onLoss: @Sendable () -> Void
     private let state = Locked(State())
-    /// Opens when a value has come, or none will.
+    /// Opens when the stored values have come, or none will.
     private let isHere = Latch()
     private static let heartbeat = Duration.seconds(2)
 
     init(
         _ subject: String,
+        isOfMany: Bool,
         _ session: Session,
         onValue: @escaping @Sendable (NATSMessage, UInt64) -> Void,
         onFailure: @escaping @Sendable (BridgeError) -> Void,
         onLoss: @escaping @Sendable () -> Void
     ) {
-        self.subject = subject
+        (self.subject, self.isOfMany) = (subject, isOfMany)
         stream = session.jetStream.configuration.stateStream
         jetStream = session.jetStream
         inbox = session.jetStream.configuration.newInbox()
@@ -66,10 +75,10 @@ final class LastValueWatch: Sendable {
         self.onFailure = onFailure
     }
 
-    /// Returns when the currently stored value, if there is one, has been delivered.
+    /// Returns when the currently stored values have been delivered.
     ///
-    /// - Throws: ``BridgeError/Code/timedOut`` if it does not arrive: a caller that continued without it
-    ///   would overwrite it with an older one.
+    /// - Throws: ``BridgeError/Code/timedOut`` if they do not arrive: a caller that continued without them
+    ///   would overwrite them with older ones.
     func open() async throws {
         let subscription = try await NATSSubscription.subscribe(to: inbox, on: connection) { [weak self] message in
             self?.received(NATSMessage(message))
@@ -83,17 +92,17 @@ final class LastValueWatch: Sendable {
         guard hasValue else { return listenForHeartbeats() }
         await isHere.wait(atMost: jetStream.configuration.requestTimeout, clock: ContinuousClock())
         try Task.checkCancellation()
-        let (isThere, isClosed) = state.withLock { ($0.handedOver != nil, $0.isClosed) }
-        if isThere { return listenForHeartbeats() }
+        let (isComplete, isClosed) = state.withLock { ($0.isComplete, $0.isClosed) }
+        if isComplete { return listenForHeartbeats() }
         if isClosed { throw BridgeError(.closed, subject: subject) }
         throw BridgeError(
             .timedOut,
             subject: subject,
-            "the stored value did not arrive within \(jetStream.configuration.requestTimeout)"
+            "the stored values did not arrive within \(jetStream.configuration.requestTimeout)"
         )
     }
 
-    /// Starts again with the last value, in the background.
+    /// Starts again with the last values, in the background.
     func restart() {
         state.withLock { state in
             if state.isBeginning { state.isStale = true }
@@ -144,12 +153,12 @@ final class LastValueWatch: Sendable {
 
     // MARK: Carrying out
 
-    /// - Returns: Whether there is a value to come.
+    /// - Returns: Whether there are values to come.
     private func create() async throws -> Bool {
         let name = "w\(randomIdentifier())"
         let replacements = streams.bucket.replacements
         let before = state.withLock { state in
-            state.nextSequence = 1
+            (state.nextSequence, state.expected, state.handed) = (1, nil, 0)
             defer { (state.consumer, state.consumerBucket) = (name, replacements) }
             return state.consumer
         }
@@ -162,9 +171,19 @@ final class LastValueWatch: Sendable {
             if error is Refusal { state.withLock { $0.consumer = $0.consumer == name ? nil : $0.consumer } }
             throw error
         }
-        let hasValue = (made.numPending ?? 0) > 0 || (made.delivered?.consumerSeq ?? 0) > 0
-        if !hasValue, state.withLock({ $0.handedOver.take() }) != nil { onLoss() }
+        let expected = UInt64(made.numPending ?? 0) + UInt64(made.delivered?.consumerSeq ?? 0)
+        let hasValue = expected > 0
+        openIfComplete { $0.expected = expected }
+        if !hasValue, !isOfMany, state.withLock({ $0.handedOver.take() }) != nil { onLoss() }
         return hasValue
+    }
+
+    private func openIfComplete(_ change: (inout State) -> Void) {
+        let isComplete = state.withLock { state in
+            change(&state)
+            return state.isComplete
+        }
+        if isComplete { isHere.open() }
     }
 
     /// Deletes a consumer soon. The server would also remove it once it has no subscriber.
@@ -176,8 +195,8 @@ final class LastValueWatch: Sendable {
     private func received(_ message: NATSMessage) {
         let delivery = message.reply.flatMap(Delivery.init)
         let lastDelivered = message[header: "Nats-Last-Consumer"].flatMap { UInt64($0) }
-        enum Step { case ignore, restart, handOver(revision: UInt64, bucket: Int, isFirst: Bool) }
-        let isFirst = message.isStoredIfNone
+        enum Step { case ignore, restart, skip, handOver(revision: UInt64, bucket: Int, isFirst: Bool) }
+        let isFirst = message.isStoredIfNone && !isOfMany
         let step = state.withLock { state -> Step in
             guard !state.isClosed else { return .ignore }
             state.lastHeard = .now
@@ -192,7 +211,7 @@ final class LastValueWatch: Sendable {
             guard delivery.consumerSequence == state.nextSequence else { return .restart }
             state.nextSequence += 1
             let revision = streams.bucket.revision(delivery.streamSequence)
-            guard revision > state.revision else { return .ignore }
+            guard revision > state.revision else { return .skip }
             state.revision = revision
             return .handOver(revision: revision, bucket: bucket, isFirst: isFirst && state.handedOver == bucket)
         }
@@ -200,14 +219,17 @@ final class LastValueWatch: Sendable {
         case .ignore: break
         // One is missing, or the bucket is another one.
         case .restart: restart()
+        case .skip: openIfComplete { $0.handed += 1 }
         case .handOver(let revision, let bucket, let hasReplacedALostOne):
             if hasReplacedALostOne {
                 let detail = "the value was removed from the server, and another process has stored its own"
                 onFailure(BridgeError(.lastValuesLost, subject: subject, detail))
             }
             onValue(message, revision)
-            state.withLock { $0.handedOver = bucket }
-            isHere.open()
+            openIfComplete { state in
+                state.handedOver = bucket
+                state.handed += 1
+            }
         }
     }
 

@@ -48,14 +48,14 @@ extension FileConnection {
 
     /// Starts the subscriptions of a session before in this one.
     ///
-    /// - Returns: The subjects that are watched and have no value.
+    /// - Returns: The subjects that are watched by their names and have no value.
     private func enter(_ new: FileSession) throws -> [String] {
-        let subjects = Set(reading.watched.map(\.subject))
+        let subjects = Set(reading.watched.compactMap { $0.pattern.onlyName.map { ExactText($0) } })
         func begin(_ db: Database) throws -> (cursors: [SQLiteCursor], last: Int64, lost: [String]) {
             // An older copy may have the session before as a member that has ended, and what it held.
             if !reading.cursors.isEmpty { try Self.join(db, new) }
             let cursors = try reading.cursors.map { try $0.name.join(new.token, db) }
-            let lost = try subjects.filter { try SQLiteValues.find($0.text, db) == nil }.map(\.text)
+            let lost = try subjects.filter { try !SQLiteValues.isThere($0.text, db) }.map(\.text)
             return (cursors, try SQLiteSchema.lastNumber(db), lost)
         }
         // Who is no member writes nothing.

@@ -39,15 +39,16 @@ extension FileConnection {
         )
     }
 
-    func watch(_ subject: String, _ queue: HandlerQueue<StoredValue>, _ finish: Finish<Void>) {
+    func watch(_ pattern: ChannelPattern, _ queue: HandlerQueue<StoredValue>, _ finish: Finish<Void>) {
         finish(
-            read { try SQLiteValues.find(subject, $0) }.map { value in
-                if let value {
-                    queue.enqueue(raise(value))
-                    queue.deliver()
-                }
-                let seen = Int64(value?.revision ?? 0)
-                reading.watched.append(SQLiteReading.Watched(subject: ExactText(subject), queue: queue, seen: seen))
+            read { db in
+                var values: [StoredValue] = []
+                try SQLiteValues.each(after: 0, db, where: pattern.matches) { values.append($0) }
+                return (values, try SQLiteValues.lastRevision(db))
+            }.map { (values, last) in
+                for value in values { queue.enqueue(raise(value)) }
+                queue.deliver()
+                reading.watched.append(SQLiteReading.Watched(pattern: pattern, queue: queue, seen: last))
             }
         )
     }

@@ -14,10 +14,11 @@ struct SQLiteReading {
         let queue: HandlerQueue<InboundMessage>
     }
 
-    /// A subscription of a last value.
+    /// A subscription of last values.
     struct Watched {
-        let subject: ExactText
+        let pattern: ChannelPattern
         let queue: HandlerQueue<StoredValue>
+        /// It receives values with a higher revision.
         var seen: Int64
     }
 
@@ -130,15 +131,18 @@ struct SQLiteReading {
     }
 
     private mutating func readValues(_ db: Database, _ found: inout Found) throws {
-        var values: [ExactText: StoredValue?] = [:]
-        for place in watched.indices {
-            let subject = watched[place].subject
-            let value = try values[subject] ?? SQLiteValues.find(subject.text, db)
-            values[subject] = .some(value)
-            guard let value, Int64(value.revision) > watched[place].seen else { continue }
-            watched[place].seen = Int64(value.revision)
-            found.values.append((place, value))
+        guard let seen = watched.map(\.seen).min() else { return }
+        let patterns = watched.map(\.pattern)
+        try SQLiteValues.each(after: seen, db) { subject in
+            patterns.contains { $0.matches(subject) }
+        } _: { value in
+            for place in watched.indices
+            where Int64(value.revision) > watched[place].seen && patterns[place].matches(value.message.subject) {
+                found.values.append((place, value))
+            }
         }
+        let last = try SQLiteValues.lastRevision(db)
+        for place in watched.indices { watched[place].seen = max(watched[place].seen, last) }
     }
 }
 #endif

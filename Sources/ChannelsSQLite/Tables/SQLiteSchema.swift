@@ -101,12 +101,13 @@ enum SQLiteSchema {
                     member TEXT NOT NULL,
                     PRIMARY KEY (consumer, member)
                 ) WITHOUT ROWID;
+                -- Each value stored has a revision that is never given again: what is new is found by it.
                 CREATE TABLE channels_values (
-                    subject TEXT PRIMARY KEY NOT NULL,
-                    revision INTEGER NOT NULL,
+                    revision INTEGER PRIMARY KEY AUTOINCREMENT,
+                    subject TEXT NOT NULL UNIQUE,
                     headers TEXT NOT NULL,
                     body BLOB NOT NULL
-                ) WITHOUT ROWID;
+                );
                 """
         )
     }

@@ -3,31 +3,45 @@ internal import ChannelsBridge
 internal import Foundation
 internal import GRDB
 
-/// The last value of each subject, with the number of times that it was stored.
+/// The last value of each subject. Revisions are given in the order of the commits.
 enum SQLiteValues {
-    static func find(_ subject: String, _ db: Database) throws -> StoredValue? {
-        let row = try Row.fetchOne(
-            db,
-            sql: "SELECT subject, revision, headers, body FROM channels_values WHERE subject = ?",
-            arguments: [subject]
+    static func isThere(_ subject: String, _ db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM channels_values WHERE subject = ?)"
+        return try Bool.fetchOne(db, sql: sql, arguments: [subject]) ?? false
+    }
+
+    /// The highest revision so far.
+    static func lastRevision(_ db: Database) throws -> Int64 {
+        try Int64.fetchOne(db.cachedStatement(sql: "SELECT MAX(revision) FROM channels_values")) ?? 0
+    }
+
+    /// Calls the body for each value stored after a revision whose subject it wants, in the order of revisions.
+    static func each(
+        after revision: Int64,
+        _ db: Database,
+        where isWanted: (String) -> Bool,
+        _ body: (StoredValue) -> Void
+    ) throws {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: "SELECT subject, revision, headers, body FROM channels_values WHERE revision > ? ORDER BY revision"
+            ),
+            arguments: [revision]
         )
-        return row.map { row in
+        while let row = try rows.next() {
+            guard isWanted(row["subject"]) else { continue }
             let revision: Int64 = row["revision"]
-            return StoredValue(TransportMessage(row), revision: UInt64(revision))
+            body(StoredValue(TransportMessage(row), revision: UInt64(revision)))
         }
     }
 
     /// Stores a value. Returns its revision; nil if there is one that is to stay.
     static func store(_ message: TransportMessage, ifNone: Bool, _ db: Database) throws -> UInt64? {
-        let conflict =
-            ifNone
-            ? "DO NOTHING"
-            : "DO UPDATE SET revision = revision + 1, headers = excluded.headers, body = excluded.body"
         let revision = try Int64.fetchOne(
             db,
             sql: """
-                INSERT INTO channels_values (subject, revision, headers, body) VALUES (?, 1, ?, ?)
-                ON CONFLICT (subject) \(conflict) RETURNING revision
+                INSERT OR \(ifNone ? "IGNORE" : "REPLACE") INTO channels_values (subject, headers, body) VALUES (?, ?, ?)
+                RETURNING revision
                 """,
             arguments: [message.subject, message.headers.text, Data(message.body)]
         )

@@ -1,5 +1,6 @@
 #if NATS || SQLite
 import ArgumentParser
+import Channels
 import ChannelsBridge
 import Synchronization
 
@@ -7,15 +8,18 @@ struct State: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints the current value of a state, follows it, or sets it.",
         discussion: """
+            Of several states, it prints each on a line of its own, behind its name.
+
             EXAMPLES
               channels state shop.total
               channels state shop.total --watch
+              channels state 'presence.*' --watch
               channels state shop.total 42
               channels state shop.settings @settings.json
             """
     )
 
-    @Argument(help: "The name of the state.")
+    @Argument(help: "The name of the state; to print states, also a pattern: '*' is one token, '>' the rest.")
     var name: String
 
     @Argument(help: "The value to set: JSON, or @file, or - for standard input.")
@@ -41,15 +45,15 @@ struct State: AsyncParsableCommand {
 
     func run() async {
         await reportingFailures {
-            let name = try validName(name)
+            let pattern = try json == nil ? validPattern(name) : ChannelPattern(validating: validName(name))
             let value = try json.map { try JSONInput($0).bytes }
             let transport = try await connection.connect()
             if let value {
                 try await set(try enveloped(name, value, type: type), transport)
             } else if watch {
-                try await show(name, transport, Ending(after: count))
+                try await show(pattern, transport, Ending(after: count))
             } else {
-                try await show(name, transport)
+                try await show(pattern, transport)
             }
         }
     }
@@ -63,41 +67,48 @@ struct State: AsyncParsableCommand {
         try await transport.close(timeout: .seconds(5))
     }
 
-    /// The current value.
-    private func show(_ name: String, _ transport: any Transport) async throws {
-        let current = Mutex<StoredValue?>(nil)
-        try await Self.watch(name, transport) { value in current.withLock { $0 = $0 ?? value } }
-        guard let value = current.withLock({ $0 }) else { throw Failure("there is no state \(name)") }
-        StandardStreams.show(printed(value).text(output))
+    /// The current values.
+    private func show(_ pattern: ChannelPattern, _ transport: any Transport) async throws {
+        let current = Mutex<(values: [StoredValue], names: Set<ExactText>)>(([], []))
+        try await Self.watch(pattern, transport) { value in
+            current.withLock { current in
+                guard current.names.insert(ExactText(value.message.subject)).inserted else { return }
+                current.values.append(value)
+            }
+        }
+        let values = current.withLock { $0.values }
+        if values.isEmpty { throw Failure("there is no state \(pattern)") }
+        for value in values { StandardStreams.show(printed(value, of: pattern).text(output)) }
         try await transport.close(timeout: .seconds(5))
     }
 
-    /// The current value, and each change.
-    private func show(_ name: String, _ transport: any Transport, _ ending: Ending) async throws {
-        try await Self.watch(name, transport) { value in
+    /// The current values, and each change.
+    private func show(_ pattern: ChannelPattern, _ transport: any Transport, _ ending: Ending) async throws {
+        try await Self.watch(pattern, transport) { value in
             guard ending.takesOne() else { return }
-            if ending.shows(printed(value).text(output)) { ending.endIfEnough() }
+            if ending.shows(printed(value, of: pattern).text(output)) { ending.endIfEnough() }
         }
-        StandardStreams.report("watching \(name)")
+        StandardStreams.report("watching \(pattern)")
         try await ending.closing(transport)
     }
 
-    /// The value that is stored now is handed over before this returns.
+    /// The values that are stored now are handed over before this returns.
     private static func watch(
-        _ name: String,
+        _ pattern: ChannelPattern,
         _ transport: any Transport,
         onValue: @escaping @Sendable (StoredValue) -> Void
     ) async throws {
         do {
-            try await transport.watch(name, onValue: onValue)
+            try await transport.watch(pattern, onValue: onValue)
         } catch let error as BridgeError where error.code == .notStored || error.code == .unsupported {
             // No bucket, and so no state.
-            throw Failure("there is no state \(name) (\(error))")
+            throw Failure("there is no state \(pattern) (\(error))")
         }
     }
 
-    private func printed(_ value: StoredValue) -> PrintedMessage {
-        PrintedMessage(channel: output.json ? name : nil, value.message.headers, value.message.body)
+    private func printed(_ value: StoredValue, of pattern: ChannelPattern) -> PrintedMessage {
+        let isNamed = output.json || pattern.onlyName == nil
+        return PrintedMessage(channel: isNamed ? value.message.subject : nil, value.message.headers, value.message.body)
     }
 }
 #endif

@@ -1,0 +1,121 @@
+internal import Channels
+
+/// Synchronises the named states of a type that match a pattern, in one direction or both: watches their
+/// subjects, hears which states are set here, and leaves each name to a ``StateWorker``.
+///
+/// `names` and `token` are guarded by their locks; no worker is called under them.
+final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
+    private let pattern: ChannelPattern
+    private let format: MessageFormat
+    private let ways: BridgeRoute.StateWays
+    /// The routes that take precedence.
+    private let earlier: [BridgeRoute.Part]
+    private let context: BridgeContext
+    private let names = Locked(StateNames<StateWorker<State>>())
+    private let token = Locked<ListenerToken?>(nil)
+
+    init(
+        _ pattern: ChannelPattern,
+        _ format: MessageFormat,
+        _ ways: BridgeRoute.StateWays,
+        shadowedBy earlier: [BridgeRoute.Part],
+        _ context: BridgeContext
+    ) {
+        (self.pattern, self.format, self.context) = (pattern, format, context)
+        (self.ways, self.earlier) = (ways, earlier)
+    }
+
+    private var workers: [StateWorker<State>] { names.withLock { $0.all } }
+
+    var needs: TransportCapabilities { .lastValues }
+
+    func start() async throws {
+        // Those of an earlier attempt have not begun, and revisions of another connection say nothing.
+        _ = names.withLock { names in
+            defer { names = StateNames() }
+            return names
+        }
+        guard ways.receives else { return }
+        let subjects = try context.configuration.subjects(matching: pattern)
+        try await context.transport.watch(subjects) { [weak self] value in self?.arrived(value) }
+    }
+
+    func work() {
+        for worker in names.withLock({ $0.begin() }) { worker.work() }
+        guard ways.sends else { return }
+        let token = context.switchboard.states(matching: pattern).listen(priority: .last) { [weak self] post in
+            guard post.origin == .local, let name = post.channelName else { return }
+            self?.hear(name)
+        }
+        self.token.withLock { $0 = token }
+        // States that are set from now on are heard; those set before are found.
+        for (name, state) in context.switchboard.states(of: State.self) where pattern.matches(name) && state.wasSet {
+            sender(of: name)?.listen(to: state, isInitial: true)
+        }
+    }
+
+    func caughtUp() async {
+        for worker in workers { await worker.caughtUp() }
+    }
+
+    func connectionIsBack() {
+        for worker in workers { worker.connectionIsBack() }
+    }
+
+    /// Transports need not say which subjects of a pattern have no value any more.
+    func lastValuesLost(on subject: String?) {
+        guard let subject else { return workers.forEach { $0.storeAgain() } }
+        let name = context.configuration.name(ofSubject: subject)
+        names.withLock { $0.worker(of: name) }?.storeAgain()
+    }
+
+    func finish() async {
+        token.withLock { $0.take() }?.cancel()
+        await withTaskGroup(of: Void.self) { group in
+            for worker in names.withLock({ $0.end() }) { group.addTask { await worker.finish() } }
+        }
+    }
+
+    func abandon() {
+        for worker in names.withLock({ $0.end() }) { worker.abandon() }
+    }
+
+    /// A state was set in this process, maybe one of another type.
+    private func hear(_ name: String) {
+        guard let state = context.switchboard.state(ifMade: name, of: State.self) else { return }
+        sender(of: name)?.listen(to: state, isInitial: false)
+    }
+
+    private func sender(of name: String) -> StateWorker<State>? {
+        if let known = names.withLock({ $0.worker(of: name) }) { return known }
+        guard earlier.left(of: ways, for: name).sends else { return nil }
+        return worker(of: name, isFromElsewhere: false)
+    }
+
+    /// Called by the transport.
+    private func arrived(_ value: StoredValue) {
+        let name = context.configuration.name(ofSubject: value.message.subject)
+        guard earlier.left(of: ways, for: name).receives else { return }
+        worker(of: name, isFromElsewhere: true)?.arrived(value)
+    }
+
+    private func worker(of name: String, isFromElsewhere: Bool) -> StateWorker<State>? {
+        let found = names.withLock { names in
+            names.worker(of: name, isFromElsewhere: isFromElsewhere) {
+                let place = StatePlace<State>(name, context.switchboard)
+                return StateWorker(name, place, format, earlier.left(of: ways, for: name), context)
+            }
+        }
+        switch found {
+        case .known(let worker): return worker
+        case .new(let worker, let begins):
+            if begins { worker.work() }
+            return worker
+        case .ended: return nil
+        case .tooMany:
+            let detail = "other processes have stored states of more than \(StateNames<Void>.limit) names on \(pattern)"
+            context.lose(BridgeError(.bufferFull, subject: name, detail: detail), \.overflowed)
+            return nil
+        }
+    }
+}
