@@ -89,7 +89,9 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) {
-        store(value, options(from: sender, isolation, PackedSite(fileID, line)))
+        // The sender travels with the value, because values of a state take turns.
+        let envelope = sender.map { core.envelope(from: $0) }
+        store(value, PostOptions(isolation: isolation, at: PackedSite(fileID, line), envelope))
     }
 
     /// - Returns: Whether it waits to be delivered.
@@ -121,17 +123,8 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var waits = false
-        return try update(options(from: sender, isolation, PackedSite(fileID, line)), &waits, body)
-    }
-
-    /// The sender travels with the value, because values of a state take turns.
-    @inlinable
-    func options(
-        from sender: (any AnyObject & Sendable)?,
-        _ isolation: (any Actor)?,
-        _ site: PackedSite
-    ) -> PostOptions {
-        PostOptions(isolation: isolation, at: site, sender.map { core.envelope(from: $0) })
+        let envelope = sender.map { core.envelope(from: $0) }
+        return try update(PostOptions(isolation: isolation, at: PackedSite(fileID, line), envelope), &waits, body)
     }
 
     @inlinable
