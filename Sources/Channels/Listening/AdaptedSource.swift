@@ -67,8 +67,10 @@ extension Listenable {
     /// ```
     ///
     /// Each listener has its own memory, which begins with the first message it receives. Messages are compared
-    /// as they are posted, before they are queued, so a full buffer may drop one between two equal ones. `==`
-    /// runs on the poster's thread, without a lock; it must not block.
+    /// as they are posted, before they are queued, so a full buffer may drop one between two equal ones. Of
+    /// messages that several threads post at the same time, the last one compared need not be the last one
+    /// delivered: for a value that several threads set, use a ``StateChannel``, which has one order. `==` runs
+    /// on the poster's thread, without a lock; it must not block, nor post on this channel.
     @inlinable
     public func removingDuplicates() -> some Listenable<Message> where Message: Equatable {
         AdaptedSource(self) { $0.removingDuplicates() }

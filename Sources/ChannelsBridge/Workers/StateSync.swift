@@ -37,7 +37,8 @@ struct StateSync<Local, Remote> {
         return local
     }
 
-    /// The broker has lost its value: the current one is stored, unless one that was set since waits.
+    /// The broker has lost its value, or has one that nobody has set: the current one is stored, unless one that was set
+    /// since waits.
     ///
     /// - Returns: The value if it is not needed, to be released without a lock.
     mutating func storeAgain(_ value: Local) -> Local? {

@@ -303,11 +303,11 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
                 return true
             }
             guard isSet else {
-                // What was set here before the bridge ran replaces what nobody has set.
+                // What was set here before the bridge ran replaces what nobody has set; what was set since, this.
                 let own = Outgoing(value: channel.value)
                 _ = guarded.withLock { guarded in
                     guarded.sync.notApplied()
-                    return guarded.sync.setHere(own)
+                    return guarded.sync.storeAgain(own)
                 }
                 return
             }
