@@ -6,14 +6,13 @@ struct Click: Sendable { var count = 1 }
 struct Fix: Sendable {}
 
 final class Sensor: Sendable {
-    func start() {}
+    init(_ onFix: @escaping @Sendable (Fix) -> Void) {}
     func stop() {}
 }
 
 struct Socket: Sendable { let frames = AsyncThrowingStream<Int, any Error> { nil } }
 
 let socket = Socket()
-let sensor = Sensor()
 let sold = Channel<Sale>()
 let typed = Channel<String>()
 let frames = Channel<Int>()

@@ -1,8 +1,7 @@
 struct Fix: Sendable {}
 
 final class Sensor: Sendable {
-    func start() {}
+    init(_ onFix: @escaping @Sendable (Fix) -> Void) {}
     func stop() {}
 }
 
-let sensor = Sensor()

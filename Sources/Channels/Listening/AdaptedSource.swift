@@ -63,7 +63,7 @@ extension Listenable {
     /// Skips a message that equals the one before.
     ///
     /// ```swift
-    /// sensor.level.removingDuplicates().listen(self) { me, level in me.show(level) }
+    /// typed.removingDuplicates().listen(self) { me, text in await me.search(text) }
     /// ```
     ///
     /// Each listener has its own memory, which begins with the first message it receives. Messages are compared
