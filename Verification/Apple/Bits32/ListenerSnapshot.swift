@@ -1,0 +1,2 @@
+/// In which the histogram is nested.
+public struct ListenerSnapshot {}
