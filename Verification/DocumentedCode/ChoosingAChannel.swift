@@ -4,4 +4,3 @@ final class Sensor: Sendable {
     init(_ onFix: @escaping @Sendable (Fix) -> Void) {}
     func stop() {}
 }
-
