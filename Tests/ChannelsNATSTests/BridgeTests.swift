@@ -31,8 +31,10 @@ struct BridgeOverNATSTests {
                 backoff: Backoff(first: .milliseconds(10), limit: .milliseconds(20)),
                 requestTimeout: .patience,
                 closeTimeout: .patience
-            )
+            ),
+            beforeRunning prepare: (Switchboard) -> Void = { _ in }
         ) async throws {
+            prepare(board)
             var configuration = NATSConfiguration(servers: [server.url])
             configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
             configuration.reconnectWait = .milliseconds(20)
@@ -297,6 +299,47 @@ struct BridgeOverNATSTests {
         try await peer.close()
         for node in nodes + [third] { try await node.end() }
         withExtendedLifetime(tokens) {}
+    }
+
+    /// The process that has nothing to say starts first.
+    @Test func anInitialValueYieldsToOneThatWasSetBefore() async throws {
+        let server = try await NATSServer()
+        let routes: [BridgeRoute] = [.both(state: .natsTotal, initial: 0)]
+        let peer = try await Peer.connect(to: server)
+        let stored = Recorder<String>()
+        let unset = try await Node("unset", server, routes)
+        try await peer.transport.watch("shop.total") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        await stored.wait { $0 == ["0"] }
+        let till = try await Node("till", server, routes) { $0.state(.natsTotal, initial: 0).set(41) }
+        _ = await unset.board.state(.natsTotal, initial: 0).first { $0 == 41 }
+        let late = try await Node("late", server, routes)
+        _ = await late.board.state(.natsTotal, initial: 0).first { $0 == 41 }
+        try await peer.close()
+        for node in [unset, till, late] { try await node.end() }
+        #expect(stored.all == ["0", "41"])
+    }
+
+    /// Each process sets a state of its own, as for presence; the server ends and comes back.
+    @Test func statesOfAPatternReachAllAlsoThoseThatJoinLate() async throws {
+        let server = try await NATSServer()
+        let routes: [BridgeRoute] = [.both(statesMatching: "shop.total.*", of: Int.self)]
+        func state(_ name: String, _ node: Node) throws -> StateChannel<Int> {
+            try node.board.state("shop.total.\(name)", of: Int.self, initial: 0)
+        }
+        let (till, kitchen) = (try await Node("till", server, routes), try await Node("kitchen", server, routes))
+        for value in 1...5 {
+            try state("till", till).set(value)
+            _ = try await state("till", kitchen).first { $0 == value }
+            try state("kitchen", kitchen).set(value * 10)
+            _ = try await state("kitchen", till).first { $0 == value * 10 }
+        }
+        let late = try await Node("late", server, routes)
+        #expect(try state("till", late).value == 5 && state("kitchen", late).value == 50)
+        server.kill()
+        try await server.start()
+        try state("till", till).set(6)
+        for node in [kitchen, late] { _ = try await state("till", node).first { $0 == 6 } }
+        for node in [till, kitchen, late] { try await node.end() }
     }
 
     @Test func stateReachesAProcessThatJoinsLateAndOneAskedAnswers() async throws {

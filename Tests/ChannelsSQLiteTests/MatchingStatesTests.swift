@@ -18,13 +18,18 @@ struct MatchingStatesTests {
         let bridge: Bridge
         let running: Task<Void, any Error>
 
-        init(_ name: String, _ file: TemporaryFile, prepare: (Switchboard) -> Void = { _ in }) async throws {
+        init(
+            _ name: String,
+            _ file: TemporaryFile,
+            _ routes: [BridgeRoute] = [.both(statesMatching: "presence.*", of: Presence.self)],
+            prepare: (Switchboard) -> Void = { _ in }
+        ) async throws {
             prepare(board)
             let bridge = Bridge(
                 name,
                 switchboard: board,
                 transport: SQLiteTransport(SQLiteConfiguration(path: file.path, busyTimeout: .seconds(86_400))),
-                routes: [.both(statesMatching: "presence.*", of: Presence.self)]
+                routes: routes
             )
             self.bridge = bridge
             running = Task { try await bridge.run() }
@@ -58,11 +63,29 @@ struct MatchingStatesTests {
         try await late.stop()
     }
 
-    /// As in the guide *Multiple processes*. One of them is killed: nobody says so.
+    /// The process that has nothing to say starts first.
+    @Test func anInitialValueYieldsToOneThatWasSetBefore() async throws {
+        let name: StateName<Presence> = "presence.shared"
+        let routes: [BridgeRoute] = [.both(state: name, initial: Presence())]
+        let watcher = try await file.connected()
+        let stored = Recorder<String>()
+        try await watcher.watch("presence.shared") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        let unset = try await Node("unset", file, routes)
+        await stored.wait(count: 1)
+        let till = try await Node("till", file, routes) { $0.state(name, initial: Presence()).update { $0.beat = 41 } }
+        _ = try await unset.state("shared").first { $0.beat == 41 }
+        let late = try await Node("late", file, routes)
+        _ = try await late.state("shared").first { $0.beat == 41 }
+        try await watcher.close(timeout: .patience)
+        for node in [unset, till, late] { try await node.stop() }
+        #expect(stored.all == [#"{"beat":0}"#, #"{"beat":41}"#])
+    }
+
+    /// As in the guide *Multiple processes*. One of them stops beating, as one does that was killed.
     @Test func presenceEndsWithItsProcess() async throws {
         let (time, heard) = (TestTime(), Recorder<String>())
         let attendance = Mutex(Attendance())
-        let killed = try await Node("killed", file)
+        let silent = try await Node("silent", file)
         let tokens = Recorder<ListenerToken>()
         let reader = try await Node("reader", file) { board in
             let token = board[matching: "presence.*"].listen { post in
@@ -78,13 +101,13 @@ struct MatchingStatesTests {
             await heard.wait { heard in nodes.allSatisfy { heard.contains("presence.\($0.1) \(number)") } }
             return attendance.withLock { $0.present(at: time.now) }
         }
-        let both: Set<String> = ["presence.killed", "presence.reader"]
-        let all = [(killed, "killed"), (reader, "reader")]
+        let both: Set<String> = ["presence.silent", "presence.reader"]
+        let all = [(silent, "silent"), (reader, "reader")]
         #expect(try await beat(1, all) == [])
         #expect(try await beat(2, all) == both)
         for number in 3...4 { #expect(try await beat(number, [(reader, "reader")]) == both) }
         #expect(try await beat(5, [(reader, "reader")]) == ["presence.reader"])
-        for node in [reader, killed] { try await node.stop() }
+        for node in [reader, silent] { try await node.stop() }
     }
 
     @Test func subjectsOfAPatternAreWatchedInTheOrderOfTheirRevisions() async throws {

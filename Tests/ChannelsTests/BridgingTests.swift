@@ -1,4 +1,5 @@
 import Channels
+import ChannelsDiagnostics
 import ChannelsTesting
 import Dispatch
 import Testing
@@ -61,6 +62,21 @@ struct BridgingTests {
         #expect(state.value == 2)
         #expect(heard.all == ["0 \(MessageOrigin.local)", "1 \(origin)", "2 \(MessageOrigin.local)"])
         withExtendedLifetime(token) {}
+    }
+
+    /// Also where it is recorded: as a value that was set, or not at all.
+    @Test(arguments: [Switchboard.Diagnostics.off, .trace])
+    func anInitialValueOfAnotherProcessIsTakenUntilTheStateIsSet(_ diagnostics: Switchboard.Diagnostics) throws {
+        board.diagnostics = diagnostics
+        let state = board.state(StateName<Int>("bridging.state"), initial: 0)
+        let heard = Recorder(of: state)
+        #expect(!state.wasSet && state.setInitial(1, from: origin) && !state.wasSet)
+        #expect(state.setInitial(2, from: origin) && heard.all == [0, 1, 2])
+        state.set(3)
+        #expect(state.wasSet && !state.setInitial(4, from: origin) && state.value == 3)
+        #expect(heard.all == [0, 1, 2, 3])
+        let shown = try #require(board.snapshot().channels.first { $0.name == "bridging.state" })
+        #expect(shown.postCount == (diagnostics == .off ? nil : 3))
     }
 
     /// On the poster's thread, what the intake returns, and in order.

@@ -60,6 +60,8 @@ private final class DemandDelegate: ListenerListDelegate {
 final class Demand: ListenerListDelegate {
     typealias Stop = @Sendable () -> Void
 
+    private enum Call { case start, stop(Stop?) }
+
     private struct State {
         var isHeard = false
         /// Whether a thread is calling a closure. It checks again afterwards.
@@ -84,22 +86,24 @@ final class Demand: ListenerListDelegate {
 
     func didChangeListening(in list: ListenerList) {
         defer { list.didUnlock() }
-        while let stop = begin(list) {
-            if let stop { stop() }
-            // Released before the next call begins.
-            let started = stop == nil ? start() : nil
-            state.withLock { $0 = State(isHeard: $0.isHeard, stop: started) }
+        while let call = begin(list) {
+            var stop: Stop?
+            switch call {
+            case .start: stop = start()
+            case .stop(let stop): stop?()
+            }
+            state.withLock { $0 = State(isHeard: $0.isHeard, stop: stop) }
         }
     }
 
-    /// Returns nil if there is nothing to call; else what stops the source, or nil to start it.
-    private func begin(_ list: ListenerList) -> Stop?? {
-        state.withLock { state -> Stop?? in
+    /// Returns what to call now, if anything.
+    private func begin(_ list: ListenerList) -> Call? {
+        state.withLock { state -> Call? in
             // Asked under the lock: the later thread gets the later answer.
             let isHeard = list.hasDemand
             guard !state.isCalling, isHeard != state.isHeard else { return nil }
             defer { state = State(isHeard: isHeard, isCalling: true) }
-            return .some(isHeard ? nil : state.stop ?? {})
+            return isHeard ? .start : .stop(state.stop)
         }
     }
 

@@ -67,22 +67,6 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         return follow(claim) { deliver(message, $0, post) }
     }
 
-    /// Stores another initial value and delivers it, unless the state was ever set.
-    /// - Returns: Whether it did, or the change was refused.
-    func setInitial(_ message: MessageAddress, _ post: PostOptions, store: (MessageAddress) -> Void) -> Bool {
-        trapInsideUpdate("set")
-        guard let chain = chainOfChange() else { return true }
-        var wasSet = false
-        let claim = guarded.withLock { guarded -> StateTurns.Claim? in
-            wasSet = guarded.wasSet
-            guard !wasSet else { return nil }
-            store(guarded.value.address)
-            return claimTurn(&guarded, post.envelope, for: nil, chain)
-        }
-        _ = follow(claim) { deliver(message, $0, post) }
-        return !wasSet
-    }
-
     /// Delivers the value if that is this caller's part, or waits a moment behind too many that wait.
     /// - Returns: Whether it waits to be delivered.
     @inline(__always)
@@ -121,6 +105,31 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             if isChanged { guarded.wasSet = true }
             return isChanged ? claimTurn(&guarded, post.envelope, for: nil, chain) : nil
         }
+    }
+
+    /// Stores another initial value and delivers it, unless the state was ever set.
+    /// - Parameter store: Replaces the value at the address; called under the lock.
+    /// - Returns: Whether the state was never set.
+    func setInitial(_ post: PostOptions, store: (MessageAddress) -> Void) -> Bool {
+        trapInsideUpdate("set")
+        guard let chain = chainOfChange() else { return true }
+        guard list.isObserved else { return setInitial(post, chain, store) }
+        // What is not stored is not recorded.
+        guard !wasSet else { return false }
+        var isStored = false
+        list.traceState(post) { isStored = setInitial($0, chain, store) }
+        return isStored
+    }
+
+    private func setInitial(_ post: PostOptions, _ chain: Int, _ store: (MessageAddress) -> Void) -> Bool {
+        var isStored = false
+        takeTurn(post) { guarded in
+            isStored = !guarded.wasSet
+            guard isStored else { return nil }
+            store(guarded.value.address)
+            return claimTurn(&guarded, post.envelope, for: nil, chain)
+        }
+        return isStored
     }
 
     /// Registers an entry and hands it the current value, between two changes.

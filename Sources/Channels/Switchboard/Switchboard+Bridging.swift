@@ -107,9 +107,7 @@ extension StateChannel {
         var other = value
         defer { withExtendedLifetime(other) {} }
         let post = PostOptions(isolation: isolation, Envelope(core.list.name, origin: origin))
-        return MessageAddress.lending(value) { message in
-            core.setInitial(message, post) { stored in stored.swap(with: &other) }
-        }
+        return core.setInitial(post) { stored in stored.swap(with: &other) }
     }
 
     /// Stores a value from another process.
