@@ -83,53 +83,33 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     }
 
     /// Changes the value in place and delivers it.
-    /// - Parameter change: Changes it under the lock, unless that is refused. Returns whether it did.
+    /// - Parameters:
+    ///   - isInitial: Whether the value stays an initial one. Nothing is changed if the state was ever set.
+    ///   - change: Changes it under the lock, unless that is refused. Returns whether it did.
     /// - Returns: Whether it waits to be delivered. Its tracker, if it has one, is told then.
     @usableFromInline
-    func update(_ post: PostOptions, change: (MessageAddress) -> Bool) -> Bool {
+    func update(_ post: PostOptions, isInitial: Bool = false, change: (MessageAddress) -> Bool) -> Bool {
         trapInsideUpdate("update")
         guard let chain = chainOfChange() else { return false }
-        guard list.isObserved else { return self.change(post, chain, change) }
+        guard list.isObserved else { return self.change(post, isInitial, chain, change) }
         var waits = false
-        list.traceState(post) { waits = self.change($0, chain, change) }
+        list.traceState(post) { waits = self.change($0, isInitial, chain, change) }
         return waits
     }
 
     @inline(__always)
-    private func change(_ post: PostOptions, _ chain: Int, _ change: (MessageAddress) -> Bool) -> Bool {
+    private func change(_ post: PostOptions, _ isInitial: Bool, _ chain: Int, _ change: (MessageAddress) -> Bool)
+        -> Bool
+    {
         let thread = ThreadReference.current
         return takeTurn(post) { guarded in
+            guard !(isInitial && guarded.wasSet) else { return nil }
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
-            if isChanged { guarded.wasSet = true }
+            if isChanged { guarded.wasSet = !isInitial }
             return isChanged ? claimTurn(&guarded, post.envelope, for: nil, chain) : nil
         }
-    }
-
-    /// Stores another initial value and delivers it, unless the state was ever set.
-    /// - Parameter store: Replaces the value at the address; called under the lock.
-    /// - Returns: Whether the state was never set.
-    func setInitial(_ post: PostOptions, store: (MessageAddress) -> Void) -> Bool {
-        trapInsideUpdate("set")
-        guard let chain = chainOfChange() else { return true }
-        guard list.isObserved else { return setInitial(post, chain, store) }
-        // What is not stored is not recorded.
-        guard !wasSet else { return false }
-        var isStored = false
-        list.traceState(post) { isStored = setInitial($0, chain, store) }
-        return isStored
-    }
-
-    private func setInitial(_ post: PostOptions, _ chain: Int, _ store: (MessageAddress) -> Void) -> Bool {
-        var isStored = false
-        takeTurn(post) { guarded in
-            isStored = !guarded.wasSet
-            guard isStored else { return nil }
-            store(guarded.value.address)
-            return claimTurn(&guarded, post.envelope, for: nil, chain)
-        }
-        return isStored
     }
 
     /// Registers an entry and hands it the current value, between two changes.

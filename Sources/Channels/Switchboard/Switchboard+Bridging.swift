@@ -107,7 +107,15 @@ extension StateChannel {
         var other = value
         defer { withExtendedLifetime(other) {} }
         let post = PostOptions(isolation: isolation, Envelope(core.list.name, origin: origin))
-        return core.setInitial(post) { stored in stored.swap(with: &other) }
+        // What is not stored is not recorded.
+        guard !core.wasSet else { return false }
+        var isStored = false
+        _ = core.update(post, isInitial: true) { stored in
+            stored.swap(with: &other)
+            isStored = true
+            return true
+        }
+        return isStored
     }
 
     /// Stores a value from another process.
