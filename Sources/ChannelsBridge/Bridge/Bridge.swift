@@ -233,7 +233,7 @@ public final class Bridge: Sendable {
         } catch {
             let error = BridgeError.from(error, subject: context.name)
             let closing = context.closing.withLock { $0 }
-            guard !Task.isCancelled, closing == nil, error.code.mayPass else { throw closing ?? error }
+            guard !Task.isCancelled, closing == nil, error.code.disposition == .wait else { throw closing ?? error }
             // In a task of its own: this one may be cancelled.
             await Task { try? await context.transport.close(timeout: .zero) }.value
             return error

@@ -93,6 +93,36 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// The name of the code: `notConnected`.
         public var description: String { storage.rawValue }
 
+        /// What whoever made the call can do about it: wait, have something changed, leave the message out, or end.
+        ///
+        /// Bridges, relays and transports decide by it whether they repeat a call.
+        public var disposition: Disposition {
+            switch storage {
+            case .notConnected, .bufferFull, .notAcknowledged, .timedOut, .noResponder, .notStored, .transportFailure:
+                .wait
+            case .permissionDenied, .unsupported: .reconfigure
+            case .payloadTooLarge, .duplicateIdentifier, .refused, .invalidName, .invalidHeader, .invalidEnvelope,
+                .unencodable, .undecodable, .unknownType, .tooManyFailures, .remoteFailure:
+                .leaveOut
+            case .closed, .alreadyRunning, .authenticationFailed, .certificateRejected, .closingTimedOut,
+                .lastValuesLost, .messagesLost, .settingsDiffer:
+                .end
+            }
+        }
+
+        /// What whoever made a call that failed can do about it.
+        public enum Disposition: Hashable, Sendable {
+            /// The same call may succeed later: repeat it, with a pause.
+            case wait
+            /// The broker does not do this, or not for this client, until somebody changes its configuration. That
+            /// can happen while the connection lasts: repeat the call seldom, and report the error.
+            case reconfigure
+            /// The message, or the request, is the reason: it would fail again. Leave it out; others can succeed.
+            case leaveOut
+            /// Repeating the call is useless, whatever the message: end, and report the error.
+            case end
+        }
+
         /// What to say of an error without details.
         fileprivate var advice: String? {
             switch storage {

@@ -228,7 +228,7 @@ public struct Relay: Sendable {
 
     /// Whether a message can never be published.
     private func isForGood(_ error: BridgeError, _ message: InboundMessage) -> Bool {
-        message.problem != nil || error.refuses(message.message)
+        message.problem != nil || error.code.disposition == .leaveOut
     }
 
     /// A message put back for this relay is for all durable names of the target.
@@ -297,7 +297,7 @@ public struct Relay: Sendable {
     private func retry(atMost longest: Duration? = nil, _ attempt: () async throws -> Void) async throws {
         for repetition in 1... {
             do { return try await attempt() } catch let error as BridgeError
-                where !error.code.concernsTheMessage && !error.code.endsConnecting
+                where [.wait, .reconfigure].contains(error.code.disposition)
             {
                 fail(error)
                 let delay = backoff.delay(before: repetition)

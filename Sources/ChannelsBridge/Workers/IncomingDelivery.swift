@@ -198,7 +198,7 @@ struct IncomingDelivery: Sendable {
                 context.report(error)
                 // What can never be stored, only the handler can keep. Anything else is not lost: it comes again, and
                 // its letter is stored then.
-                guard error.code.concernsTheMessage, context.onDeadLetter != nil else {
+                guard error.code.disposition == .leaveOut, context.onDeadLetter != nil else {
                     let delay = context.configuration.backoff.delay(before: max(inbound.deliveryCount, count))
                     return settle(inbound, .retry(after: delay), \.retried)
                 }

@@ -230,8 +230,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         } catch {
             let error = BridgeError.from(error, subject: name)
             // The permission may be granted while the connection lasts, without notice.
-            let isDenied = error.code == .permissionDenied && !context.isEnding.isOpen
-            guard error.code.mayPass || isDenied else {
+            let isDenied = error.code.disposition == .reconfigure && !context.isEnding.isOpen
+            guard error.code.disposition == .wait || isDenied else {
                 // The value stays in this process only, so this is reported.
                 _ = guarded.withLock { $0.sync.refused(outgoing) }
                 return context.lose(error, \.failed)

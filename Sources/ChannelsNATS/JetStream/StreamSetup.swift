@@ -62,7 +62,7 @@ actor StreamSetup {
         var isRepeated = false
         while true {
             var failure: BridgeError?
-            do { try await prepare(self) } catch let error as BridgeError where error.code.saysThatItCannotBe {
+            do { try await prepare(self) } catch let error as BridgeError where error.code.disposition == .reconfigure {
                 failure = error
             }
             do {
@@ -97,7 +97,7 @@ actor StreamSetup {
 
     private func createStreams() async throws {
         if let failed, failed.until > .now { throw failed.error }
-        do { try await untilKnown(.messages) } catch let error as BridgeError where error.code.saysThatItCannotBe {
+        do { try await untilKnown(.messages) } catch let error as BridgeError where error.code.disposition == .reconfigure {
             // Others are published to meanwhile.
             failed = (error, .now + Self.pause)
             throw error
@@ -178,10 +178,5 @@ actor StreamSetup {
         let found = try await jetStream.identity(ofStream: configuration.stateStream)
         if bucket.identify(found, known: known) { onLostValues() }
     }
-}
-
-extension BridgeError.Code {
-    /// Whether waiting does not help.
-    fileprivate var saysThatItCannotBe: Bool { self == .unsupported || self == .permissionDenied }
 }
 #endif

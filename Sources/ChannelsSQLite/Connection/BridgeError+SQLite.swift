@@ -39,6 +39,8 @@ extension BridgeError {
                     .transportFailure,
                     "the file is damaged: stop all processes that use it, delete its -wal and -shm, and restore a copy"
                 )
+            case .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH, .SQLITE_RANGE, .SQLITE_MISUSE:
+                (.refused, "SQLite does not take it")
             case .SQLITE_IOERR: (.transportFailure, "the disk failed, or the file may not grow")
             default: (.transportFailure, "SQLite failed")
             }
@@ -55,12 +57,6 @@ extension BridgeError {
     }
 
     /// Whether the file cannot be written at present, whatever is to be stored.
-    var concernsTheFile: Bool {
-        guard let error = underlyingError as? DatabaseError else { return code == .notConnected }
-        switch error.resultCode.primaryResultCode {
-        case .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH, .SQLITE_RANGE, .SQLITE_MISUSE: return false
-        default: return true
-        }
-    }
+    var concernsTheFile: Bool { code.disposition == .wait }
 }
 #endif

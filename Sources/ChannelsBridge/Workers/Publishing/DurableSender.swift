@@ -222,7 +222,7 @@ final class DurableSender: RouteSender {
 
     /// Called by the transport.
     private func ended(_ departure: Departure, _ attempt: Int, _ error: BridgeError?) {
-        let end: PublishPipeline.End = error.map { $0.code.mayPass ? .failed : .refused } ?? .acknowledged
+        let end: PublishPipeline.End = error.map { $0.code.disposition == .wait ? .failed : .refused } ?? .acknowledged
         let error = error.map { BridgeError.from($0, subject: departure.subject) }
         let (outcome, tells, wakes) = guarded.withLock { guarded in
             let outcome = guarded.pipeline.ended(departure, attempt: attempt, with: end)
