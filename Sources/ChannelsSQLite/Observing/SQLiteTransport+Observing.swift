@@ -1,5 +1,5 @@
 #if SQLite
-package import Channels
+public import Channels
 public import ChannelsBridge
 internal import GRDB
 
@@ -169,7 +169,7 @@ extension SQLiteTransport {
 // MARK: Messages one by one
 
 extension SQLiteTransport: MessageStore {
-    package func stored(
+    public func stored(
         after number: UInt64,
         matching pattern: ChannelPattern,
         atMost limit: Int,
@@ -218,7 +218,7 @@ extension SQLiteTransport: MessageStore {
                     StoredMessage(
                         number: UInt64(row["number"] as Int64),
                         message,
-                        storedAt: Timestamp(secondsSince1970: row["time"]),
+                        secondsSince1970: row["time"],
                         isSettled: isTaken && !row["open"]
                     )
                 )
@@ -228,7 +228,7 @@ extension SQLiteTransport: MessageStore {
     }
 
     /// Takes the messages before it as well; none of them is held by a process then.
-    package func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
+    public func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
         let number = Int64(clamping: number)
         try await mailbox().perform(.task) { db, session in
             // What a process that was killed held is nobody's.
@@ -270,7 +270,7 @@ extension SQLiteTransport: MessageStore {
         }
     }
 
-    package func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
+    public func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
         let number = Int64(clamping: number)
         try await mailbox().perform(.task) { db, _ in
             try db.execute(sql: "DELETE FROM channels_messages WHERE number = ?", arguments: [number])
@@ -278,7 +278,7 @@ extension SQLiteTransport: MessageStore {
         }
     }
 
-    package func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
+    public func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
         try await observe { db, path in
             let rows = try Row.fetchAll(
                 db,
