@@ -202,7 +202,12 @@ struct Tail: AsyncParsableCommand {
             return true
         }
         guard ending.takesOne() else { return false }
-        let printed = PrintedMessage(channel: name, message.headers, message.body, storedAt: inbound.secondsSince1970.map { Timestamp(secondsSince1970: $0) })
+        let printed = PrintedMessage(
+            channel: name,
+            message.headers,
+            message.body,
+            storedAt: inbound.secondsSince1970.map { Timestamp(secondsSince1970: $0) }
+        )
         guard ending.shows(printed.text(output)) else { return false }
         ending.endIfEnough()
         return true

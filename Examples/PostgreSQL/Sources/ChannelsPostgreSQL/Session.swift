@@ -1,0 +1,309 @@
+internal import ChannelsBridge
+internal import Foundation
+
+/// What a transport has between `connect` and `close`: a thread with one connection to the server, which it makes again
+/// when it is lost.
+///
+/// One owner: everything here is touched by this thread only, which runs the jobs of its ``Mailbox`` and calls
+/// all handlers. In turn:
+///
+/// 1. Do the jobs; a write is put in a queue.
+/// 2. Store what is in the queue, many writes in one transaction.
+/// 3. After a bell, after a poll, and when there is room again: claim messages, and read what is new.
+/// 4. Wait for the server, a job or the next time, in `poll`.
+final class Session {
+    /// A transaction that waits to be run.
+    struct Change {
+        let statements: [Statement]
+        /// Whether its end has to be on disk.
+        var isDurable = false
+        /// Whether it waits for a connection; otherwise it fails without one.
+        var waits = false
+        /// Whether it must be the only one of its kind in a transaction, because two of them may lock in different orders.
+        var locks = false
+        var bytes = 0
+        let end: (Session, Result<[Answer], any Error>) -> Void
+    }
+
+    let configuration: PostgreSQLConfiguration
+    let mailbox: Mailbox
+    let onEvent: @Sendable (TransportEvent) -> Void
+    private(set) var connection: Connection?
+    /// Names this connection in the database. Random, so that no other has it, in an older copy either.
+    private(set) var token: Int64 = 0
+    var names: [DurableName] = []
+    var reading = Reading()
+
+    private var queue: [Change] = []
+    private var timers: [(time: ContinuousClock.Instant, run: (Session) -> Void)] = []
+    private var nextPoll = ContinuousClock.now
+    private var nextCleaning = ContinuousClock.now + .seconds(10)
+    private var lostAt: ContinuousClock.Instant?
+    private var (attempts, nextAttempt) = (0, ContinuousClock.now)
+    /// How many messages that are not durable were lost since the connection was.
+    private var unsent = 0
+    private var hasEnded = false
+    /// The cluster, and the newest transaction known to be on its disk. If it has not even begun when the connection is
+    /// made again, an older copy of the database was restored.
+    private var history: (system: String, transaction: Int64)?
+
+    private init(
+        _ configuration: PostgreSQLConfiguration,
+        _ mailbox: Mailbox,
+        _ onEvent: @escaping @Sendable (TransportEvent) -> Void
+    ) {
+        (self.configuration, self.mailbox, self.onEvent) = (configuration, mailbox, onEvent)
+    }
+
+    /// Starts a thread, which connects.
+    static func start(
+        _ configuration: PostgreSQLConfiguration,
+        _ mailbox: Mailbox,
+        onEvent: @escaping @Sendable (TransportEvent) -> Void,
+        opened: Once<Void>
+    ) {
+        Thread.detachNewThread { Session(configuration, mailbox, onEvent).main(opened) }
+    }
+
+    private func main(_ opened: Once<Void>) {
+        do {
+            try open()
+            onEvent(.connected)
+            opened.finish(.success(()))
+        } catch {
+            hasEnded = true
+            opened.finish(.failure(BridgeError.from(error)))
+        }
+        while !hasEnded {
+            for job in mailbox.take() { job(self) }
+            step()
+            if !hasEnded { wait() }
+        }
+        mailbox.isConnected = false
+        for job in mailbox.finish() { job(self) }
+        failQueue()
+    }
+
+    private func step() {
+        do {
+            if connection == nil, !hasEnded, nextAttempt <= .now { try reconnect() }
+            let due = timers.filter { $0.time <= .now }
+            timers.removeAll { $0.time <= .now }
+            for timer in due { timer.run(self) }
+            guard let connection else { return }
+            try flush()
+            let polls = nextPoll <= .now
+            if polls {
+                nextPoll = .now + configuration.pollInterval
+                if !names.isEmpty { try connection.run([Statement("SELECT channels_free($1)", .int(token))]) }
+            }
+            if nextCleaning <= .now {
+                nextCleaning = .now + .seconds(10)
+                try connection.run([
+                    Statement(
+                        "SELECT channels_clean($1, $2)",
+                        .seconds(configuration.plainRetention),
+                        .seconds(configuration.retention)
+                    )
+                ])
+            }
+            let rings = connection.takeBell()
+            try claim(all: rings || polls)
+            if rings || polls { try readNew() }
+        } catch { fail(error) }
+    }
+
+    private func wait() {
+        guard connection == nil || connection?.hasRung == false && !names.contains(where: { $0.isWanting }) else {
+            return
+        }
+        var next = timers.map(\.time).min() ?? .now + .seconds(60)
+        next = min(next, connection == nil ? nextAttempt : min(nextPoll, nextCleaning))
+        var found = [pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0)]
+        if let connection { found.append(pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)) }
+        let milliseconds = max(0, (next - .now) / .milliseconds(1)).rounded(.up)
+        _ = poll(&found, UInt(found.count), Int32(milliseconds))
+        guard let connection, found.last?.revents != 0, found.count == 2 else { return }
+        do { try connection.receive() } catch { fail(error) }
+    }
+
+    // MARK: The connection
+
+    private func open() throws {
+        let connection = try Connection(configuration.connection, timeout: configuration.answerTimeout) { [mailbox] in
+            mailbox.isAbandoned
+        }
+        do {
+            try Schema.prepare(connection)
+            token = .random(in: .min ... .max)
+            let answers = try connection.run([
+                Statement("LISTEN channels"),
+                Statement("SELECT pg_advisory_lock($1)", .int(token)),
+                Statement(
+                    "INSERT INTO channels_sessions (token, process) VALUES ($1, $2)",
+                    .int(token),
+                    .text("\(ProcessInfo.processInfo.processName)[\(ProcessInfo.processInfo.processIdentifier)]")
+                ),
+                Statement(
+                    "SELECT system_identifier::text, pg_current_xact_id()::text::bigint FROM pg_control_system()"
+                ),
+            ])
+            let now = (system: answers[3].rows[0].text(0), transaction: answers[3].rows[0].int(1))
+            if let history, history.system != now.system || history.transaction > now.transaction {
+                reading.forgetRevisions()
+                let detail = "an older copy of the database was restored: what was stored since then is lost"
+                onEvent(.failed(BridgeError(.messagesLost, detail: detail)))
+            }
+            history = now
+            self.connection = connection
+            for place in names.indices { try join(place) }
+            try readAgain()
+        } catch let error as SQLFailure {
+            self.connection = nil
+            throw BridgeError(error)
+        }
+        (attempts, nextPoll) = (0, .now)
+        mailbox.isConnected = true
+    }
+
+    private func reconnect() throws {
+        do { try open() } catch {
+            connection = nil
+            attempts += 1
+            nextAttempt = .now + configuration.reconnecting.delay(before: attempts)
+            let error = BridgeError.from(error)
+            if error.code == .authenticationFailed || error.code == .settingsDiffer { onEvent(.failed(error)) }
+            return
+        }
+        let gap = lostAt.map { $0.duration(to: .now) } ?? .zero
+        onEvent(.reconnected(gap: gap, unsent: unsent))
+        unsent = 0
+    }
+
+    /// The connection is lost, or an answer makes no sense.
+    private func fail(_ error: any Error) {
+        guard connection != nil else { return }
+        if let failure = error as? SQLFailure {
+            onEvent(.failed(BridgeError(failure)))
+            // Not at once again.
+            for place in names.indices { names[place].isWanting = false }
+            return
+        }
+        self.connection = nil
+        mailbox.isConnected = false
+        for place in names.indices { names[place].lose() }
+        (lostAt, attempts, nextAttempt) = (.now, 0, .now)
+        onEvent(.disconnected(reason: BridgeError.from(error)))
+        failQueue()
+    }
+
+    /// Ends what does not wait for a connection.
+    private func failQueue() {
+        let ended = queue.filter { hasEnded || !$0.waits }
+        queue.removeAll { hasEnded || !$0.waits }
+        let reason = hasEnded ? BridgeError(.closed) : BridgeError(.notConnected, detail: "the connection is lost")
+        for change in ended { end(change, .failure(reason)) }
+    }
+
+    /// Stores what is in the queue, gives back what it holds, and ends.
+    func close(_ once: Once<BridgeError?>) {
+        guard !hasEnded else { return once.finish(.success(nil)) }
+        var lost: BridgeError?
+        do {
+            try flush()
+            try connection?.run([Statement("SELECT channels_release($1)", .int(token))])
+        } catch { lost = BridgeError.from(error) }
+        let isLost = queue.contains { $0.waits || $0.isDurable } || unsent > 0
+        hasEnded = true
+        failQueue()
+        connection = nil
+        once.finish(.success(isLost ? lost ?? BridgeError(.notConnected, detail: "there is no connection") : nil))
+    }
+
+    /// Notes a transaction that has stored a durable message.
+    func saw(_ transaction: Int64) {
+        if let last = history?.transaction { history?.transaction = max(last, transaction) }
+    }
+
+    // MARK: Changes
+
+    /// Runs a job that needs the connection, after everything that was asked for before.
+    func perform<Value>(_ once: Once<Value>, _ subject: String?, _ body: (Connection) throws -> Value) {
+        do {
+            guard let connection else { throw BridgeError(hasEnded ? .closed : .notConnected) }
+            try flush()
+            once.finish(.success(try body(connection)))
+        } catch {
+            once.finish(.failure(BridgeError.from(error, subject: subject)))
+            if error is ConnectionLost { fail(error) }
+        }
+    }
+
+    func add(_ change: Change) {
+        if hasEnded || connection == nil && !change.waits {
+            return end(change, .failure(BridgeError(hasEnded ? .closed : .notConnected)))
+        }
+        queue.append(change)
+    }
+
+    /// Runs something later.
+    func after(_ delay: Duration, _ run: @escaping (Session) -> Void) { timers.append((.now + delay, run)) }
+
+    private func end(_ change: Change, _ result: Result<[Answer], any Error>) {
+        mailbox.release(change.bytes)
+        change.end(self, result)
+    }
+
+    /// Stores what is in the queue.
+    ///
+    /// - Throws: ``ConnectionLost``.
+    private func flush() throws {
+        while !queue.isEmpty, let connection {
+            var (count, bytes, locks) = (0, 0, false)
+            while count < min(queue.count, 512), count == 0 || bytes < 4 << 20, !(locks && queue[count].locks) {
+                bytes += queue[count].bytes
+                locks = locks || queue[count].locks
+                count += 1
+            }
+            let batch = Array(queue[..<count])
+            queue.removeFirst(count)
+            do { try run(batch, connection) } catch let failure as SQLFailure {
+                // One of them is the reason, and the others are not.
+                if batch.count == 1 { end(batch[0], .failure(failure)) } else { try runSingly(batch, connection) }
+            } catch {
+                drop(batch[...], error)
+                throw error
+            }
+        }
+    }
+
+    private func runSingly(_ batch: [Change], _ connection: Connection) throws {
+        for (place, change) in batch.enumerated() {
+            do { try run([change], connection) } catch let failure as SQLFailure {
+                end(change, .failure(failure))
+            } catch {
+                drop(batch[place...], error)
+                throw error
+            }
+        }
+    }
+
+    private func run(_ batch: [Change], _ connection: Connection) throws {
+        var statements = batch.flatMap(\.statements)
+        if !batch.contains(where: \.isDurable) {
+            statements.insert(Statement("SELECT set_config('synchronous_commit', 'off', true)"), at: 0)
+        }
+        var answers = try connection.run(statements).suffix(batch.reduce(0) { $0 + $1.statements.count })
+        for change in batch {
+            end(change, .success(Array(answers.prefix(change.statements.count))))
+            answers = answers.dropFirst(change.statements.count)
+        }
+    }
+
+    /// The connection was lost while these were under way: they may have been stored.
+    private func drop(_ batch: ArraySlice<Change>, _ error: any Error) {
+        unsent += batch.count { $0.waits }
+        let detail = BridgeError.from(error).detail
+        for change in batch { end(change, .failure(BridgeError(.notAcknowledged, detail: detail))) }
+    }
+}
