@@ -24,6 +24,7 @@ extension NATSTransport {
 }
 
 extension NATSTransport: MessageStore {
+    /// Returns the next stored messages that match a pattern, in the order stored.
     public func stored(
         after number: UInt64,
         matching pattern: ChannelPattern,
@@ -58,6 +59,7 @@ extension NATSTransport: MessageStore {
         try await remove(number, on: pattern)
     }
 
+    /// Removes a stored message, for all durable names.
     public func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
         let jetStream = try open.session.jetStream
         let stream = try await jetStream.stream(for: pattern.text)
@@ -68,6 +70,7 @@ extension NATSTransport: MessageStore {
         }
     }
 
+    /// Returns how many messages a durable name has yet to settle.
     public func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
         let jetStream = try open.session.jetStream
         let stream = try await jetStream.stream(for: pattern.text)

@@ -169,6 +169,7 @@ extension SQLiteTransport {
 // MARK: Messages one by one
 
 extension SQLiteTransport: MessageStore {
+    /// Returns the next stored messages that match a pattern, in the order stored.
     public func stored(
         after number: UInt64,
         matching pattern: ChannelPattern,
@@ -270,6 +271,7 @@ extension SQLiteTransport: MessageStore {
         }
     }
 
+    /// Removes a stored message, for all durable names.
     public func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
         let number = Int64(clamping: number)
         try await mailbox().perform(.task) { db, _ in
@@ -278,6 +280,7 @@ extension SQLiteTransport: MessageStore {
         }
     }
 
+    /// Returns how many messages a durable name has yet to settle.
     public func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
         try await observe { db, path in
             let rows = try Row.fetchAll(
