@@ -4,6 +4,7 @@ internal import Foundation
 
 /// A value of a statement. Values are never part of its text.
 enum Parameter: Sendable {
+    case null
     case text(String)
     case bytes([UInt8])
 
@@ -67,8 +68,8 @@ final class Connection {
             ("fallback_application_name", "swift-channels"), ("client_encoding", "UTF8"), ("keepalives_idle", "5"),
             ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "15000"), ("dbname", info),
         ]
-        let handle = Self.withCStrings(settings.map(\.0)) { names in
-            Self.withCStrings(settings.map(\.1)) { values in PQconnectStartParams(names, values, 1) }
+        let handle = withParameters(settings.map { .text($0.0) }) { names, _, _ in
+            withParameters(settings.map { .text($0.1) }) { values, _, _ in PQconnectStartParams(names, values, 1) }
         }
         guard let handle else { throw BridgeError(.notConnected, detail: "libpq has no memory for a connection") }
         self.handle = handle
@@ -184,14 +185,6 @@ final class Connection {
 
     static func message(_ handle: OpaquePointer) -> String { oneLine(String(cString: PQerrorMessage(handle))) }
 
-    private static func withCStrings<Result>(
-        _ texts: [String],
-        _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
-    ) -> Result {
-        let copies = texts.map { strdup($0) }
-        defer { for copy in copies { free(copy) } }
-        return (copies.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { body($0.baseAddress!) }  // it has an element
-    }
 }
 
 /// Calls a function of libpq with the values of a statement, which it copies.
@@ -199,25 +192,27 @@ func withParameters<Result>(
     _ parameters: [Parameter],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<Int32>, UnsafePointer<Int32>) -> Result
 ) -> Result {
-    // All in one array. Text ends with a zero; an empty value is not NULL.
-    var (all, places, lengths, formats) = ([CChar](), [Int](), [Int32](), [Int32]())
+    // All in one array. Text ends with a zero, and an empty value is not NULL.
+    var (all, ends) = ([UInt8](), [Int]())
+    all.reserveCapacity(256)
     for parameter in parameters {
-        places.append(all.count)
         switch parameter {
-        case .text(let text):
-            all += text.utf8.lazy.map { CChar(bitPattern: $0) }
-            (lengths, formats) = (lengths + [Int32(text.utf8.count)], formats + [0])
-        case .bytes(let bytes):
-            all += bytes.lazy.map { CChar(bitPattern: $0) }
-            (lengths, formats) = (lengths + [Int32(bytes.count)], formats + [1])
+        case .null: break
+        case .text(let text): all.append(contentsOf: text.utf8)
+        case .bytes(let bytes): all.append(contentsOf: bytes)
         }
         all.append(0)
+        ends.append(all.count - 1)
     }
-    return (all + [0]).withUnsafeBufferPointer { all in
-        // The array has an element.
-        (places.map { UnsafePointer(all.baseAddress! + $0) } + [nil]).withUnsafeBufferPointer { values in
-            body(values.baseAddress!, lengths + [0], formats + [0])
+    let starts = [0] + ends.map { $0 + 1 }
+    let lengths = zip(starts, ends).map { Int32($1 - $0) } + [0]
+    let formats: [Int32] = parameters.map { if case .bytes = $0 { 1 } else { 0 } } + [0]
+    return (all + [0]).withUnsafeBytes { all in
+        let start = all.baseAddress!.assumingMemoryBound(to: CChar.self)  // it has an element
+        let values = zip(starts, parameters).map { place, parameter in
+            if case .null = parameter { UnsafePointer<CChar>?.none } else { start + place }
         }
+        return (values + [nil]).withUnsafeBufferPointer { body($0.baseAddress!, lengths, formats) }  // it has one, too
     }
 }
 

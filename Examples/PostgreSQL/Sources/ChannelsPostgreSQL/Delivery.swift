@@ -8,47 +8,18 @@ struct Holding: Hashable, Sendable {
     let deliveries: Int
     let token: Int64
 
-    init(_ name: Int64, _ number: Int64, _ deliveries: Int, _ token: Int64) {
-        (self.name, self.number, self.deliveries, self.token) = (name, number, deliveries, token)
-    }
-
-    private static let isMine = "name = $1 AND number = $2 AND deliveries = $3 AND holder = $4"
-
     private var parameters: [Parameter] { [.int(name), .int(number), .int(deliveries), .int(token)] }
 
-    /// Waits for a transaction that settles it, too.
-    var removal: Statement { Statement("DELETE FROM channels_unsettled WHERE \(Self.isMine)", parameters) }
-
-    /// Returns whether it is settled now, and whether it was held before. If only the latter, a listener's transaction has
-    /// it: the thread of a connection does not wait for that.
-    func statement(for settlement: Settlement) -> Statement {
-        var (change, parameters) = ("DELETE FROM channels_unsettled AS u USING mine", parameters)
-        if case .retry(let delay) = settlement {
-            change =
-                "UPDATE channels_unsettled AS u SET holder = NULL, due = clock_timestamp() + $5 * interval '1 second' FROM mine"
-            parameters.append(.seconds(delay))
-        }
-        return Statement(
-            """
-            WITH mine AS (SELECT name, number FROM channels_unsettled WHERE \(Self.isMine) FOR UPDATE SKIP LOCKED),
-            done AS (\(change) WHERE u.name = mine.name AND u.number = mine.number RETURNING 1)
-            SELECT EXISTS (SELECT FROM done), EXISTS (SELECT FROM channels_unsettled WHERE \(Self.isMine))
-            """,
-            parameters
-        )
+    /// Settles the message in a listener's transaction.
+    var removal: Statement {
+        let mine = "name = $1 AND number = $2 AND deliveries = $3 AND holder = $4"
+        return Statement("DELETE FROM channels_unsettled WHERE \(mine)", parameters)
     }
 
-    /// Keeps a letter and removes the message: both or neither.
-    func refusal(keeping letter: TransportMessage) -> Statement {
-        Statement(
-            """
-            WITH mine AS (SELECT name, number FROM channels_unsettled WHERE \(Self.isMine) FOR UPDATE SKIP LOCKED),
-            done AS (DELETE FROM channels_unsettled AS u USING mine WHERE u.name = mine.name AND u.number = mine.number RETURNING 1),
-            letter AS (INSERT INTO channels_messages (subject, headers, body) SELECT $5, $6, $7 FROM done)
-            SELECT EXISTS (SELECT FROM done), EXISTS (SELECT FROM channels_unsettled WHERE \(Self.isMine))
-            """,
-            parameters + [.text(letter.subject), .text(letter.headers.lines), .bytes(letter.body)]
-        )
+    /// Settles the message, or gives it back, or keeps its letter: `channels_settle`.
+    func settling(delay: Duration? = nil, letter: TransportMessage? = nil) -> Statement {
+        let rest = [delay.map { .seconds($0) } ?? .null] + (letter?.parameters ?? [.null, .null, .null])
+        return Statement("SELECT channels_settle($1, $2, $3, $4, $5, $6, $7, $8)", parameters + rest)
     }
 }
 
@@ -56,21 +27,16 @@ struct Holding: Hashable, Sendable {
 ///
 /// The flags are guarded by their lock.
 final class PostgreSQLDelivery: DeliveryContext {
-    private struct Flags {
-        var hasEnded = false
-        var isInTransaction = false
-    }
-
     /// How long a message waits that was released without being settled.
     private static let releaseDelay = Duration.seconds(1)
 
     let holding: Holding
     private let mailbox: Mailbox
-    private let release: @Sendable (Session) -> Void
-    private let flags = Mutex(Flags())
+    private let byteCount: Int
+    private let flags = Mutex((hasEnded: false, isInTransaction: false))
 
-    init(_ holding: Holding, _ mailbox: Mailbox, release: @escaping @Sendable (Session) -> Void) {
-        (self.holding, self.mailbox, self.release) = (holding, mailbox, release)
+    init(_ holding: Holding, _ mailbox: Mailbox, byteCount: Int) {
+        (self.holding, self.mailbox, self.byteCount) = (holding, mailbox, byteCount)
     }
 
     deinit { settle(.retry(after: Self.releaseDelay)) }
@@ -83,10 +49,20 @@ final class PostgreSQLDelivery: DeliveryContext {
     /// Keeps no reference to this object, which may be in its deinit.
     func settle(_ settlement: Settlement) {
         guard end() else { return }
-        // If the listener's transaction was rolled back, the message is still there, and comes again.
-        let isDecided = settlement == .acknowledged && isSettledByListener
-        let settlement = isDecided ? .retry(after: Self.releaseDelay) : settlement
-        mailbox.send { [holding, release] in $0.settle(holding, settlement, release) }
+        let delay: Duration? =
+            switch settlement {
+            case .retry(let wanted): wanted
+            // If the listener's transaction was rolled back, the message is still there, and comes again.
+            case .acknowledged where isSettledByListener: Self.releaseDelay
+            default: nil
+            }
+        let statement = holding.settling(delay: delay)
+        mailbox.send { [holding, byteCount] session in
+            session.settle(holding, statement, isDurable: false) { result in
+                // Otherwise the connection is lost, and everything that it held is free.
+                if case .success = result { session.release(holding, byteCount, comesAfter: delay) }
+            }
+        }
     }
 
     /// Whether it had not ended before.
@@ -102,29 +78,18 @@ final class PostgreSQLDelivery: DeliveryContext {
     /// - Returns: False if the listener has settled it, or this process has it no more; then no letter is kept.
     /// - Throws: The errors of publishing the letter; nothing has changed then.
     func refuse(keeping letter: TransportMessage) async throws -> Bool {
-        let isKept = try await mailbox.ask { [holding] in $0.refuse(holding, letter, $1) }
-        if end() { mailbox.send { [release] in release($0) } }
-        return isKept
-    }
-}
-
-extension Session {
-    /// Tries again while a listener's transaction has it: which of the two commits first decides.
-    fileprivate func refuse(_ holding: Holding, _ letter: TransportMessage, _ once: Once<Bool>) {
-        guard letter.body.count <= configuration.bodyLimit else {
-            let detail = "\(letter.body.count) bytes, the bodyLimit is \(configuration.bodyLimit)"
-            return once.finish(.failure(BridgeError(.payloadTooLarge, subject: letter.subject, detail: detail)))
-        }
-        add(
-            Change(statements: [holding.refusal(keeping: letter)], isDurable: true) { session, result in
-                switch result {
-                case .success(let answers):
-                    let row = answers[0].rows[0]
-                    if row.bool(0) || !row.bool(1) { return once.finish(.success(row.bool(0))) }
-                    session.after(.milliseconds(50)) { $0.refuse(holding, letter, once) }
-                case .failure(let error): once.finish(.failure(BridgeError.from(error, subject: letter.subject)))
-                }
+        let statement = holding.settling(letter: letter)
+        let isKept: Bool = try await mailbox.ask { [holding] session, once in
+            let limit = session.configuration.bodyLimit
+            guard letter.body.count <= limit else {
+                let detail = "\(letter.body.count) bytes, the bodyLimit is \(limit)"
+                return once.finish(.failure(BridgeError(.payloadTooLarge, subject: letter.subject, detail: detail)))
             }
-        )
+            session.settle(holding, statement, isDurable: true) { result in
+                once.finish(result.mapError { BridgeError.from($0, subject: letter.subject) })
+            }
+        }
+        if end() { mailbox.send { [holding, byteCount] in $0.release(holding, byteCount, comesAfter: nil) } }
+        return isKept
     }
 }

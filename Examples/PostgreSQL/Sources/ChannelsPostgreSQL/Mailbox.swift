@@ -85,22 +85,20 @@ final class Mailbox: Sendable {
     }
 
     /// Reserves memory for a message. Returns whether it is so much that the publisher has to wait until it is stored.
-    func reserve(_ bytes: Int, durable: Bool) throws(BridgeError) -> Bool {
-        let (waiting, isConnected) = state.withLock { state in
-            let isWanted = state.isConnected || !durable && state.bytes < limit
-            if isWanted { state.bytes += bytes }
-            return (state.bytes, state.isConnected)
+    func reserve(_ bytes: Int, durable: Bool) throws -> Bool {
+        let (isConnected, waiting) = state.withLock { state in
+            defer { if state.isConnected || !durable && state.bytes < limit { state.bytes += bytes } }
+            return (state.isConnected, state.bytes)
         }
-        guard isConnected || !durable else {
-            throw BridgeError(.notConnected, detail: "there is no connection to the server")
-        }
-        guard isConnected || waiting < limit + bytes else {
+        if isConnected { return waiting + bytes > limit }
+        guard !durable else { throw BridgeError(.notConnected, detail: "there is no connection to the server") }
+        guard waiting < limit else {
             throw BridgeError(
                 .bufferFull,
-                detail: "\(waiting) bytes wait for the connection, the bufferLimit is \(limit)"
+                detail: "\(waiting) bytes wait for a connection, the bufferLimit is \(limit)"
             )
         }
-        return isConnected && waiting > limit
+        return false
     }
 
     func release(_ bytes: Int) { state.withLock { $0.bytes -= bytes } }

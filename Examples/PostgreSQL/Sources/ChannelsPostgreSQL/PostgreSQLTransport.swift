@@ -129,8 +129,8 @@ public final class PostgreSQLTransport: Transport {
         let hasToWait = try change(Schema.insert(message, durable: true), message, isDurable: true) { session, result in
             session.note(result)
             switch result {
-            case .success(let answers):
-                let isDuplicate = answers[0].changed == 0 && !isRepeated
+            case .success(let answer):
+                let isDuplicate = answer.changed == 0 && !isRepeated
                 let id = message.headers[TransportHeaders.id]
                 onResult(isDuplicate ? BridgeError(.duplicateIdentifier, subject: message.subject, detail: id) : nil)
             case .failure(let error): onResult(BridgeError.from(error, subject: message.subject))
@@ -150,7 +150,7 @@ public final class PostgreSQLTransport: Transport {
         isDurable: Bool,
         waits: Bool = false,
         locks: Bool = false,
-        _ end: @escaping @Sendable (Session, Result<[Answer], any Error>) -> Void
+        _ end: @escaping @Sendable (Session, Result<Answer, any Error>) -> Void
     ) throws -> Bool {
         let mailbox = try mailbox(message.subject)
         guard message.body.count <= configuration.bodyLimit else {
@@ -165,7 +165,7 @@ public final class PostgreSQLTransport: Transport {
         let isSent = mailbox.send { session in
             session.add(
                 Session.Change(
-                    statements: [statement],
+                    statement: statement,
                     isDurable: isDurable,
                     waits: waits,
                     locks: locks,
@@ -213,7 +213,7 @@ public final class PostgreSQLTransport: Transport {
         let statement = Schema.store(message, ifNone: ifNone)
         _ = try change(statement, message, isDurable: true, locks: true) { _, result in
             stored.finish(
-                result.map { $0[0].rows.first.map { UInt64($0.int(0)) } }
+                result.map { $0.rows.first.map { UInt64($0.int(0)) } }
                     .mapError { BridgeError.from($0, subject: message.subject) }
             )
         }
@@ -228,7 +228,7 @@ public final class PostgreSQLTransport: Transport {
 
 extension Session {
     /// Notes the transaction of a durable message that was stored.
-    fileprivate func note(_ result: Result<[Answer], any Error>) {
-        if case .success(let answers) = result, let row = answers.last?.rows.first { saw(row.int(0)) }
+    fileprivate func note(_ result: Result<Answer, any Error>) {
+        if case .success(let answer) = result, let row = answer.rows.first { saw(row.int(0)) }
     }
 }

@@ -77,16 +77,8 @@ extension Session {
     /// Enters a name, or finds it.
     func join(_ place: Int) throws {
         guard let connection else { return }
-        let (name, subscription) = (names[place].name, names[place].subscription)
-        let answers = try connection.run([
-            Schema.enter(name, subscription),
-            Statement(
-                "SELECT id FROM channels_names WHERE name = $1 AND pattern = $2",
-                .text(name),
-                .text(subscription.pattern.text)
-            ),
-        ])
-        names[place].id = answers[1].rows.first?.int(0) ?? 0
+        let answers = try connection.run([Schema.enter(names[place].name, names[place].subscription)])
+        names[place].id = answers[0].rows[0].int(0)
         names[place].lose()
     }
 
@@ -102,36 +94,29 @@ extension Session {
                 names[place].isWanting = false
                 continue
             }
-            let answers = try connection.run([
-                Statement(
-                    "SELECT * FROM channels_claim($1, $2, $3, $4, $5)",
-                    .int(names[place].id),
-                    .int(token),
-                    .int(min(names[place].room, 256)),
-                    .int(names[place].byteRoom),
-                    .text("\(names[place].held == 0)")
-                )
-            ])
-            names[place].isWanting = !answers[0].rows.isEmpty
-            for row in answers[0].rows { deliver(row, to: place) }
+            let wanted: [Parameter] = [
+                .int(names[place].id), .int(token), .int(min(names[place].room, 256)), .int(names[place].byteRoom),
+                .text("\(names[place].held == 0)"),
+            ]
+            let claim = Statement("SELECT * FROM channels_claim($1, $2, $3, $4, $5)", wanted)
+            let rows = try connection.run([claim])[0].rows
+            names[place].isWanting = !rows.isEmpty
+            for row in rows { deliver(row, to: place) }
         }
     }
 
     private func deliver(_ row: Answer.Row, to place: Int) {
         saw(row.int(2))
         let (number, deliveries) = (row.int(0), Int(row.int(1)))
+        let holding = Holding(name: names[place].id, number: number, deliveries: deliveries, token: token)
         let message: TransportMessage
         do { message = try TransportMessage(row, from: 4) } catch {
             onEvent(.failed(BridgeError.from(error)))
             // Nobody can ever receive it.
-            return settle(Holding(names[place].id, number, deliveries, token), .terminated) { _ in }
+            return settle(holding, holding.settling(), isDurable: false) { _ in }
         }
-        let bytes = message.byteCount
-        names[place].claim(bytes)
-        let holding = Holding(names[place].id, number, deliveries, token)
-        let delivery = PostgreSQLDelivery(holding, mailbox) { [name = names[place].id] session in
-            session.release(bytes, of: holding, name: name)
-        }
+        names[place].claim(message.byteCount)
+        let delivery = PostgreSQLDelivery(holding, mailbox, byteCount: message.byteCount)
         var inbound = InboundMessage(
             message,
             deliveryCount: deliveries,
@@ -144,38 +129,41 @@ extension Session {
         names[place].onMessage(inbound)
     }
 
-    /// A message is not held any more.
-    private func release(_ bytes: Int, of holding: Holding, name: Int64) {
-        guard holding.token == token, let place = names.firstIndex(where: { $0.id == name }) else { return }
-        names[place].release(bytes)
-    }
-
-    /// Settles a message, or gives it back. Tries again while a listener's transaction has it.
+    /// Runs `channels_settle`, again as long as a listener's transaction has the message: what commits first decides.
     ///
-    /// - Parameter end: Called once it is not held any more.
-    func settle(_ holding: Holding, _ settlement: Settlement, _ end: @escaping (Session) -> Void) {
-        // The session that held it has ended, and others have the message.
-        guard holding.token == token else { return }
+    /// - Parameter end: Called with whether this has settled it.
+    func settle(
+        _ holding: Holding,
+        _ statement: Statement,
+        isDurable: Bool,
+        _ end: @escaping (Result<Bool, any Error>) -> Void
+    ) {
+        // Otherwise the session that had it has ended, and others have the message.
+        guard holding.token == token else { return end(.success(false)) }
+        let again: (Session, Duration) -> Void = { session, delay in
+            session.after(delay) { $0.settle(holding, statement, isDurable: isDurable, end) }
+        }
         add(
-            Change(statements: [holding.statement(for: settlement)]) { session, result in
+            Change(statement: statement, isDurable: isDurable) { session, result in
                 switch result {
-                case .success(let answers):
-                    let row = answers[0].rows[0]
-                    guard row.bool(0) || !row.bool(1) else {
-                        return session.after(.milliseconds(50)) { $0.settle(holding, settlement, end) }
-                    }
-                    end(session)
-                    if case .retry(let delay) = settlement {
-                        session.after(delay + .milliseconds(1)) { $0.want(holding.name) }
-                    }
-                case .failure(let error as SQLFailure):
+                case .success(let answer) where answer.rows[0].int(0) < 0: again(session, .milliseconds(50))
+                case .success(let answer): end(.success(answer.rows[0].int(0) == 1))
+                case .failure(let error as SQLFailure) where !isDurable:
                     session.onEvent(.failed(BridgeError(error)))
-                    session.after(.seconds(1)) { $0.settle(holding, settlement, end) }
-                // The connection is lost, and everything that it held is free.
-                case .failure: break
+                    again(session, .seconds(1))
+                case .failure(let error): end(.failure(error))
                 }
             }
         )
+    }
+
+    /// A message is not held any more.
+    ///
+    /// - Parameter delay: When it comes again, if it does.
+    func release(_ holding: Holding, _ bytes: Int, comesAfter delay: Duration?) {
+        guard holding.token == token, let place = names.firstIndex(where: { $0.id == holding.name }) else { return }
+        names[place].release(bytes)
+        if let delay { after(delay + .milliseconds(1)) { $0.want(holding.name) } }
     }
 
     private func want(_ name: Int64) {
@@ -187,22 +175,22 @@ extension Session {
     func subscribe(_ reader: Reading.Reader, _ once: Once<Void>) {
         perform(once, reader.pattern.text) { connection in
             // Those before it are read up to here.
-            if reading.readers.isEmpty { try begin(connection) } else { try readMessages(connection) }
+            if reading.readers.isEmpty {
+                reading.messages = try snapshot(connection)
+            } else {
+                try readMessages(connection)
+            }
             reading.readers.append(reader)
         }
     }
 
-    private func begin(_ connection: Connection) throws {
-        reading.messages = try connection.run([Statement("SELECT pg_current_snapshot()::text")])[0].rows[0].text(0)
+    private func snapshot(_ connection: Connection) throws -> String {
+        try connection.run([Statement("SELECT pg_current_snapshot()::text")])[0].rows[0].text(0)
     }
 
     func watch(_ watcher: Reading.Watcher, _ once: Once<Void>) {
         perform(once, watcher.pattern.text) { connection in
-            if reading.watchers.isEmpty {
-                reading.values = try connection.run([Statement("SELECT pg_current_snapshot()::text")])[0].rows[0].text(
-                    0
-                )
-            }
+            if reading.watchers.isEmpty { reading.values = try snapshot(connection) }
             reading.watchers.append(watcher)
             do { try readAll(reading.watchers.count - 1, connection) } catch {
                 reading.watchers.removeLast()
@@ -212,44 +200,41 @@ extension Session {
     }
 
     /// Reads what the snapshots do not see.
-    func readNew() throws {
-        guard let connection else { return }
+    func readNew(_ connection: Connection) throws {
         if !reading.readers.isEmpty { try readMessages(connection) }
         guard !reading.watchers.isEmpty else { return }
-        let rows = try connection.run([
-            Statement(
-                """
-                SELECT pg_current_snapshot()::text, revision, subject, headers, body FROM (VALUES (1)) AS one LEFT JOIN (
-                    SELECT revision, subject, headers, body FROM channels_values
-                    WHERE xid >= pg_snapshot_xmin($1::text::pg_snapshot) AND NOT pg_visible_in_snapshot(xid, $1::text::pg_snapshot)
-                ) AS new ON true ORDER BY revision
-                """,
-                .text(reading.values)
-            )
-        ])[0].rows
-        reading.values = rows[0].text(0)
-        for row in rows where row.bytes(1) != nil {
+        for row in try read("channels_new_values", from: &reading.values, [.text(">")], connection) {
             for place in reading.watchers.indices { tell(row, to: place) }
         }
     }
 
+    /// After a new connection: what was published meanwhile is lost, and values are not.
+    func readAgain(_ connection: Connection) throws {
+        reading.messages = try snapshot(connection)
+        reading.values = reading.messages
+        for place in reading.watchers.indices { try readAll(place, connection) }
+    }
+
+    /// - Parameter position: What was read; then what is read.
+    private func read(
+        _ function: String,
+        from position: inout String,
+        _ rest: [Parameter],
+        _ connection: Connection
+    ) throws -> ArraySlice<Answer.Row> {
+        let values = ["$1::text::pg_snapshot"] + rest.indices.map { "$\($0 + 2)" }
+        let statement = Statement(
+            "SELECT * FROM \(function)(\(values.joined(separator: ", ")))",
+            [.text(position)] + rest
+        )
+        let rows = try connection.run([statement])[0].rows
+        position = rows[0].text(0)
+        // If there is nothing new, there is one row with the position.
+        return rows[0].bytes(1) == nil ? [] : rows[...]
+    }
+
     private func readMessages(_ connection: Connection) throws {
-        let new = """
-            WHERE xid >= pg_snapshot_xmin($1::text::pg_snapshot) AND NOT pg_visible_in_snapshot(xid, $1::text::pg_snapshot)
-            """
-        let rows = try connection.run([
-            Statement(
-                """
-                SELECT pg_current_snapshot()::text, number, subject, headers, body FROM (VALUES (1)) AS one LEFT JOIN (
-                    SELECT number, subject, headers, body FROM channels_messages \(new)
-                    UNION ALL SELECT number, subject, headers, body FROM channels_plain \(new)
-                ) AS new ON true ORDER BY number
-                """,
-                .text(reading.messages)
-            )
-        ])[0].rows
-        reading.messages = rows[0].text(0)
-        for row in rows where row.bytes(1) != nil {
+        for row in try read("channels_new_messages", from: &reading.messages, [], connection) {
             do {
                 let message = try TransportMessage(row, from: 2)
                 for reader in reading.readers where reader.pattern.matches(message.subject) {
@@ -259,32 +244,18 @@ extension Session {
         }
     }
 
-    /// After a new connection: what was published meanwhile is lost, and values are not.
-    func readAgain() throws {
-        guard let connection else { return }
-        try begin(connection)
-        reading.values = reading.messages
-        for place in reading.watchers.indices { try readAll(place, connection) }
-    }
-
     private func readAll(_ place: Int, _ connection: Connection) throws {
-        let expression = Schema.expression(of: reading.watchers[place].pattern.text)
-        let rows = try connection.run([
-            Statement(
-                "SELECT '', revision, subject, headers, body FROM channels_values WHERE subject ~ $1 ORDER BY revision",
-                .text(expression)
-            )
-        ])[0].rows
-        for row in rows { tell(row, to: place) }
+        // Of which nothing is known yet.
+        var position = "1:1:"
+        let pattern = Parameter.text(reading.watchers[place].pattern.text)
+        for row in try read("channels_new_values", from: &position, [pattern], connection) { tell(row, to: place) }
     }
 
     private func tell(_ row: Answer.Row, to place: Int) {
         let (watcher, revision, key) = (reading.watchers[place], row.int(1), row.bytes(2) ?? [])
         do {
             let message = try TransportMessage(row, from: 2)
-            guard watcher.pattern.matches(message.subject), watcher.revisions[key].map({ $0 < revision }) ?? true else {
-                return
-            }
+            guard watcher.pattern.matches(message.subject), watcher.revisions[key] ?? 0 < revision else { return }
             reading.watchers[place].revisions[key] = revision
             watcher.onValue(StoredValue(message, revision: UInt64(revision)))
         } catch { onEvent(.failed(BridgeError.from(error))) }

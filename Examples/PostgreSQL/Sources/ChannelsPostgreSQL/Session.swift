@@ -12,9 +12,9 @@ internal import Foundation
 /// 3. After a bell, after a poll, and when there is room again: claim messages, and read what is new.
 /// 4. Wait for the server, a job or the next time, in `poll`.
 final class Session {
-    /// A transaction that waits to be run.
+    /// A statement that waits to be run, in one transaction with others.
     struct Change {
-        let statements: [Statement]
+        let statement: Statement
         /// Whether its end has to be on disk.
         var isDurable = false
         /// Whether it waits for a connection; otherwise it fails without one.
@@ -22,7 +22,7 @@ final class Session {
         /// Whether it must be the only one of its kind in a transaction, because two of them may lock in different orders.
         var locks = false
         var bytes = 0
-        let end: (Session, Result<[Answer], any Error>) -> Void
+        let end: (Session, Result<Answer, any Error>) -> Void
     }
 
     let configuration: PostgreSQLConfiguration
@@ -37,7 +37,6 @@ final class Session {
     private var queue: [Change] = []
     private var timers: [(time: ContinuousClock.Instant, run: (Session) -> Void)] = []
     private var nextPoll = ContinuousClock.now
-    private var nextCleaning = ContinuousClock.now + .seconds(10)
     private var lostAt: ContinuousClock.Instant?
     private var (attempts, nextAttempt) = (0, ContinuousClock.now)
     /// How many messages that are not durable were lost since the connection was.
@@ -95,21 +94,14 @@ final class Session {
             let polls = nextPoll <= .now
             if polls {
                 nextPoll = .now + configuration.pollInterval
-                if !names.isEmpty { try connection.run([Statement("SELECT channels_free($1)", .int(token))]) }
-            }
-            if nextCleaning <= .now {
-                nextCleaning = .now + .seconds(10)
-                try connection.run([
-                    Statement(
-                        "SELECT channels_clean($1, $2)",
-                        .seconds(configuration.plainRetention),
-                        .seconds(configuration.retention)
-                    )
-                ])
+                let retention: [Parameter] = [
+                    .seconds(configuration.plainRetention), .seconds(configuration.retention),
+                ]
+                try connection.run([Statement("SELECT channels_poll($1, $2, $3)", [.int(token)] + retention)])
             }
             let rings = connection.takeBell()
             try claim(all: rings || polls)
-            if rings || polls { try readNew() }
+            if rings || polls { try readNew(connection) }
         } catch { fail(error) }
     }
 
@@ -118,7 +110,7 @@ final class Session {
             return
         }
         var next = timers.map(\.time).min() ?? .now + .seconds(60)
-        next = min(next, connection == nil ? nextAttempt : min(nextPoll, nextCleaning))
+        next = min(next, connection == nil ? nextAttempt : nextPoll)
         var found = [pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0)]
         if let connection { found.append(pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)) }
         let milliseconds = max(0, (next - .now) / .milliseconds(1)).rounded(.up)
@@ -136,19 +128,10 @@ final class Session {
         do {
             try Schema.prepare(connection)
             token = .random(in: .min ... .max)
-            let answers = try connection.run([
-                Statement("LISTEN channels"),
-                Statement("SELECT pg_advisory_lock($1)", .int(token)),
-                Statement(
-                    "INSERT INTO channels_sessions (token, process) VALUES ($1, $2)",
-                    .int(token),
-                    .text("\(ProcessInfo.processInfo.processName)[\(ProcessInfo.processInfo.processIdentifier)]")
-                ),
-                Statement(
-                    "SELECT system_identifier::text, pg_current_xact_id()::text::bigint FROM pg_control_system()"
-                ),
-            ])
-            let now = (system: answers[3].rows[0].text(0), transaction: answers[3].rows[0].int(1))
+            let process = "\(ProcessInfo.processInfo.processName)[\(ProcessInfo.processInfo.processIdentifier)]"
+            let begin = Statement("SELECT * FROM channels_begin($1, $2)", .int(token), .text(process))
+            let row = try connection.run([Statement("LISTEN channels"), begin])[1].rows[0]
+            let now = (system: row.text(0), transaction: row.int(1))
             if let history, history.system != now.system || history.transaction > now.transaction {
                 reading.forgetRevisions()
                 let detail = "an older copy of the database was restored: what was stored since then is lost"
@@ -157,7 +140,7 @@ final class Session {
             history = now
             self.connection = connection
             for place in names.indices { try join(place) }
-            try readAgain()
+            try readAgain(connection)
         } catch let error as SQLFailure {
             self.connection = nil
             throw BridgeError(error)
@@ -183,7 +166,8 @@ final class Session {
     /// The connection is lost, or an answer makes no sense.
     private func fail(_ error: any Error) {
         guard connection != nil else { return }
-        if let failure = error as? SQLFailure {
+        // If somebody has removed the tables, a new connection creates them.
+        if let failure = error as? SQLFailure, BridgeError(failure).code != .notStored {
             onEvent(.failed(BridgeError(failure)))
             // Not at once again.
             for place in names.indices { names[place].isWanting = false }
@@ -249,7 +233,7 @@ final class Session {
     /// Runs something later.
     func after(_ delay: Duration, _ run: @escaping (Session) -> Void) { timers.append((.now + delay, run)) }
 
-    private func end(_ change: Change, _ result: Result<[Answer], any Error>) {
+    private func end(_ change: Change, _ result: Result<Answer, any Error>) {
         mailbox.release(change.bytes)
         change.end(self, result)
     }
@@ -289,15 +273,11 @@ final class Session {
     }
 
     private func run(_ batch: [Change], _ connection: Connection) throws {
-        var statements = batch.flatMap(\.statements)
-        if !batch.contains(where: \.isDurable) {
-            statements.insert(Statement("SELECT set_config('synchronous_commit', 'off', true)"), at: 0)
-        }
-        var answers = try connection.run(statements).suffix(batch.reduce(0) { $0 + $1.statements.count })
-        for change in batch {
-            end(change, .success(Array(answers.prefix(change.statements.count))))
-            answers = answers.dropFirst(change.statements.count)
-        }
+        // Nobody waits for the disk then.
+        let loosely = Statement("SELECT set_config('synchronous_commit', 'off', true)")
+        let statements = (batch.contains(where: \.isDurable) ? [] : [loosely]) + batch.map(\.statement)
+        let answers = try connection.run(statements).suffix(batch.count)
+        for (change, answer) in zip(batch, answers) { end(change, .success(answer)) }
     }
 
     /// The connection was lost while these were under way: they may have been stored.
