@@ -72,6 +72,9 @@ extension Posted {
 /// Runs a statement on a connection of the user's own. Returns how many rows were changed.
 private func run(_ statement: Statement, on connection: OpaquePointer, subject: String?) throws -> Int {
     guard PQtransactionStatus(connection) == PQTRANS_INTRANS else {
+        guard PQstatus(connection) == CONNECTION_OK else {
+            throw BridgeError(.notConnected, subject: subject, detail: Connection.message(connection))
+        }
         let detail = "the connection is in no transaction: begin one, and write your own data in it"
         throw BridgeError(.refused, subject: subject, detail: detail)
     }
