@@ -109,44 +109,22 @@ final class Mailbox: Sendable {
     var isAbandoned: Bool { state.withLock { $0.end.map { $0 <= .now } ?? false } }
 }
 
-/// A result that one task waits for.
-final class Once<Value: Sendable>: Sendable {
-    private enum State {
-        case open
-        case waiting(CheckedContinuation<Value, any Error>)
-        case finished(Result<Value, any Error>)
-    }
+/// A result that one task waits for: the first one counts.
+struct Once<Value: Sendable>: Sendable {
+    private let ends = AsyncThrowingStream<Value, any Error>.makeStream()
 
-    private let state = Mutex(State.open)
-
-    /// Finishes it, unless it is finished.
     func finish(_ result: Result<Value, any Error>) {
-        let waiting = state.withLock { state -> CheckedContinuation<Value, any Error>? in
-            switch state {
-            case .open: state = .finished(result)
-            case .waiting(let continuation):
-                state = .finished(result)
-                return continuation
-            case .finished: break
-            }
-            return nil
+        switch result {
+        case .success(let value):
+            ends.continuation.yield(value)
+            ends.continuation.finish()
+        case .failure(let error): ends.continuation.finish(throwing: error)
         }
-        waiting?.resume(with: result)
     }
 
     /// Waits for the result, or until the task is cancelled.
     func value() async throws -> Value {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let result = state.withLock { state -> Result<Value, any Error>? in
-                    if case .finished(let result) = state { return result }
-                    state = .waiting(continuation)
-                    return nil
-                }
-                if let result { continuation.resume(with: result) }
-            }
-        } onCancel: {
-            finish(.failure(CancellationError()))
-        }
+        for try await value in ends.stream { return value }
+        throw CancellationError()
     }
 }

@@ -105,17 +105,8 @@ public final class PostgreSQLTransport: Transport {
     /// Publishes a message; a durable one is committed when this returns.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         let stored = Once<Void>()
-        let hasToWait = try change(
-            Schema.insert(message, durable: durable),
-            message,
-            isDurable: durable,
-            waits: !durable
-        ) {
-            session,
-            result in
-            session.note(result)
-            stored.finish(result.map { _ in }.mapError { BridgeError.from($0, subject: message.subject) })
-        }
+        let statement = Schema.insert(message, durable: durable)
+        let hasToWait = try change(statement, message, isDurable: durable) { stored.finish($0.map { _ in }) }
         if durable || hasToWait { try await stored.value() }
     }
 
@@ -125,15 +116,13 @@ public final class PostgreSQLTransport: Transport {
         isRepeated: Bool,
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
-        let stored = Once<Void>()
-        let hasToWait = try change(Schema.insert(message, durable: true), message, isDurable: true) { session, result in
-            session.note(result)
+        let (stored, id) = (Once<Void>(), message.headers[TransportHeaders.id])
+        let hasToWait = try change(Schema.insert(message, durable: true), message, isDurable: true) { result in
             switch result {
-            case .success(let answer):
-                let isDuplicate = answer.changed == 0 && !isRepeated
-                let id = message.headers[TransportHeaders.id]
-                onResult(isDuplicate ? BridgeError(.duplicateIdentifier, subject: message.subject, detail: id) : nil)
-            case .failure(let error): onResult(BridgeError.from(error, subject: message.subject))
+            case .success(let answer) where answer.changed == 0 && !isRepeated:
+                onResult(BridgeError(.duplicateIdentifier, subject: message.subject, detail: id))
+            case .success: onResult(nil)
+            case .failure(let error): onResult(BridgeError.from(error))
             }
             stored.finish(.success(()))
         }
@@ -142,40 +131,35 @@ public final class PostgreSQLTransport: Transport {
 
     /// Has a message stored.
     ///
-    /// - Parameter end: Called on the thread of the session.
+    /// - Parameters:
+    ///   - locks: See ``Session/Change``.
+    ///   - end: Called on the thread of the session.
     /// - Returns: Whether there is so much in the buffer that its end has to be waited for.
     private func change(
         _ statement: Statement,
         _ message: TransportMessage,
         isDurable: Bool,
-        waits: Bool = false,
         locks: Bool = false,
-        _ end: @escaping @Sendable (Session, Result<Answer, any Error>) -> Void
+        _ end: @escaping @Sendable (Result<Answer, any Error>) -> Void
     ) throws -> Bool {
-        let mailbox = try mailbox(message.subject)
+        let (mailbox, bytes) = (try mailbox(message.subject), message.byteCount)
         guard message.body.count <= configuration.bodyLimit else {
             let detail = "\(message.body.count) bytes, the bodyLimit is \(configuration.bodyLimit)"
             throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
         }
-        let bytes = message.byteCount
-        let hasToWait: Bool
-        do { hasToWait = try mailbox.reserve(bytes, durable: !waits) } catch {
-            throw BridgeError.from(error, subject: message.subject)
-        }
-        let isSent = mailbox.send { session in
-            session.add(
-                Session.Change(
-                    statement: statement,
-                    isDurable: isDurable,
-                    waits: waits,
-                    locks: locks,
-                    bytes: bytes,
-                    end: end
-                )
-            )
-        }
-        guard isSent else { throw BridgeError(.closed, subject: message.subject) }
-        return hasToWait
+        do {
+            let hasToWait = try mailbox.reserve(bytes, durable: isDurable)
+            let isSent = mailbox.send { session in
+                var change = Session.Change(statement: statement) { _, result in
+                    end(result.mapError { BridgeError.from($0, subject: message.subject) })
+                }
+                (change.isDurable, change.waits, change.locks) = (isDurable, !isDurable, locks)
+                change.bytes = bytes
+                session.add(change)
+            }
+            guard isSent else { throw BridgeError(.closed) }
+            return hasToWait
+        } catch { throw BridgeError.from(error, subject: message.subject) }
     }
 
     /// Subscribes to a pattern.
@@ -210,12 +194,8 @@ public final class PostgreSQLTransport: Transport {
 
     private func store(_ message: TransportMessage, ifNone: Bool) async throws -> UInt64? {
         let stored = Once<UInt64?>()
-        let statement = Schema.store(message, ifNone: ifNone)
-        _ = try change(statement, message, isDurable: true, locks: true) { _, result in
-            stored.finish(
-                result.map { $0.rows.first.map { UInt64($0.int(0)) } }
-                    .mapError { BridgeError.from($0, subject: message.subject) }
-            )
+        _ = try change(Schema.store(message, ifNone: ifNone), message, isDurable: true, locks: true) { result in
+            stored.finish(result.map { $0.rows.first.map { UInt64($0.int(0)) } })
         }
         return try await stored.value()
     }
@@ -223,12 +203,5 @@ public final class PostgreSQLTransport: Transport {
     /// Watches the last values of the subjects that match a pattern.
     public func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         try await mailbox(pattern.text).ask { $0.watch(Reading.Watcher(pattern: pattern, onValue: onValue), $1) }
-    }
-}
-
-extension Session {
-    /// Notes the transaction of a durable message that was stored.
-    fileprivate func note(_ result: Result<Answer, any Error>) {
-        if case .success(let answer) = result, let row = answer.rows.first { saw(row.int(0)) }
     }
 }

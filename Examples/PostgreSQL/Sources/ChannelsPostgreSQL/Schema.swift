@@ -25,8 +25,8 @@ enum Schema {
     }
 
     static func insert(_ message: TransportMessage, durable: Bool) -> Statement {
-        let (table, result) = durable ? ("channels_messages", "RETURNING xid::text::bigint") : ("channels_plain", "")
-        let sql = "INSERT INTO \(table) (subject, headers, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING \(result)"
+        let table = durable ? "channels_messages" : "channels_plain"
+        let sql = "INSERT INTO \(table) (subject, headers, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
         return Statement(sql, message.parameters)
     }
 

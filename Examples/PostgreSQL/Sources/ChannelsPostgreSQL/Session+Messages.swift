@@ -106,11 +106,10 @@ extension Session {
     }
 
     private func deliver(_ row: Answer.Row, to place: Int) {
-        saw(row.int(2))
         let (number, deliveries) = (row.int(0), Int(row.int(1)))
         let holding = Holding(name: names[place].id, number: number, deliveries: deliveries, token: token)
         let message: TransportMessage
-        do { message = try TransportMessage(row, from: 4) } catch {
+        do { message = try TransportMessage(row, from: 3) } catch {
             onEvent(.failed(BridgeError.from(error)))
             // Nobody can ever receive it.
             return settle(holding, holding.settling(), isDurable: false) { _ in }
@@ -123,7 +122,7 @@ extension Session {
             identity: "\(number)",
             sequence: UInt64(number)
         ) { delivery.settle($0) }
-        inbound.secondsSince1970 = row.double(3)
+        inbound.secondsSince1970 = row.double(2)
         inbound.context = delivery
         inbound.refuse = { try await delivery.refuse(keeping: $0) }
         names[place].onMessage(inbound)

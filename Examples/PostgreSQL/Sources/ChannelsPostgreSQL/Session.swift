@@ -35,6 +35,8 @@ final class Session {
     var reading = Reading()
 
     private var queue: [Change] = []
+    /// How many changes at the front of the queue have a transaction of their own.
+    private var single = 0
     private var timers: [(time: ContinuousClock.Instant, run: (Session) -> Void)] = []
     private var nextPoll = ContinuousClock.now
     private var lostAt: ContinuousClock.Instant?
@@ -97,7 +99,9 @@ final class Session {
                 let retention: [Parameter] = [
                     .seconds(configuration.plainRetention), .seconds(configuration.retention),
                 ]
-                try connection.run([Statement("SELECT channels_poll($1, $2, $3)", [.int(token)] + retention)])
+                let poll = Statement("SELECT channels_poll($1, $2, $3)", [.int(token)] + retention)
+                let newest = try connection.run([poll])[0].rows[0].int(0)
+                if let last = history?.transaction { history?.transaction = max(last, newest) }
             }
             let rings = connection.takeBell()
             try claim(all: rings || polls)
@@ -204,11 +208,6 @@ final class Session {
         once.finish(.success(isLost ? lost ?? BridgeError(.notConnected, detail: "there is no connection") : nil))
     }
 
-    /// Notes a transaction that has stored a durable message.
-    func saw(_ transaction: Int64) {
-        if let last = history?.transaction { history?.transaction = max(last, transaction) }
-    }
-
     // MARK: Changes
 
     /// Runs a job that needs the connection, after everything that was asked for before.
@@ -244,46 +243,36 @@ final class Session {
     private func flush() throws {
         while !queue.isEmpty, let connection {
             var (count, bytes, locks) = (0, 0, false)
-            while count < min(queue.count, 512), count == 0 || bytes < 4 << 20, !(locks && queue[count].locks) {
-                bytes += queue[count].bytes
-                locks = locks || queue[count].locks
-                count += 1
+            while count < min(queue.count, 512), count == 0 || bytes < 4 << 20 && single == 0,
+                !(locks && queue[count].locks)
+            {
+                (bytes, locks, count) = (bytes + queue[count].bytes, locks || queue[count].locks, count + 1)
             }
             let batch = Array(queue[..<count])
-            queue.removeFirst(count)
-            do { try run(batch, connection) } catch let failure as SQLFailure {
+            // Nobody waits for the disk then.
+            let loosely = Statement("SELECT set_config('synchronous_commit', 'off', true)")
+            let statements = (batch.contains(where: \.isDurable) ? [] : [loosely]) + batch.map(\.statement)
+            do {
+                let answers = try connection.run(statements).suffix(count)
+                queue.removeFirst(count)
+                for (change, answer) in zip(batch, answers) { end(change, .success(answer)) }
+            } catch let failure as SQLFailure {
                 // One of them is the reason, and the others are not.
-                if batch.count == 1 { end(batch[0], .failure(failure)) } else { try runSingly(batch, connection) }
+                guard count == 1 else {
+                    single = count
+                    continue
+                }
+                queue.removeFirst()
+                end(batch[0], .failure(failure))
             } catch {
-                drop(batch[...], error)
+                // They may have been stored.
+                queue.removeFirst(count)
+                unsent += batch.count { $0.waits }
+                let detail = BridgeError.from(error).detail
+                for change in batch { end(change, .failure(BridgeError(.notAcknowledged, detail: detail))) }
                 throw error
             }
+            single = max(0, single - 1)
         }
-    }
-
-    private func runSingly(_ batch: [Change], _ connection: Connection) throws {
-        for (place, change) in batch.enumerated() {
-            do { try run([change], connection) } catch let failure as SQLFailure {
-                end(change, .failure(failure))
-            } catch {
-                drop(batch[place...], error)
-                throw error
-            }
-        }
-    }
-
-    private func run(_ batch: [Change], _ connection: Connection) throws {
-        // Nobody waits for the disk then.
-        let loosely = Statement("SELECT set_config('synchronous_commit', 'off', true)")
-        let statements = (batch.contains(where: \.isDurable) ? [] : [loosely]) + batch.map(\.statement)
-        let answers = try connection.run(statements).suffix(batch.count)
-        for (change, answer) in zip(batch, answers) { end(change, .success(answer)) }
-    }
-
-    /// The connection was lost while these were under way: they may have been stored.
-    private func drop(_ batch: ArraySlice<Change>, _ error: any Error) {
-        unsent += batch.count { $0.waits }
-        let detail = BridgeError.from(error).detail
-        for change in batch { end(change, .failure(BridgeError(.notAcknowledged, detail: detail))) }
     }
 }

@@ -141,7 +141,7 @@ CREATE FUNCTION channels_distribute(who bigint) RETURNS void LANGUAGE plpgsql AS
 
 -- Has a session hold the next messages of a name: at most so many, with so many bytes, or one if it holds none.
 CREATE FUNCTION channels_claim(who bigint, session bigint, most int, room bigint, alone boolean)
-    RETURNS TABLE (number bigint, deliveries int, xid bigint, stored float8, subject text, headers text, body bytea)
+    RETURNS TABLE (number bigint, deliveries int, stored float8, subject text, headers text, body bytea)
     LANGUAGE plpgsql AS $$
     #variable_conflict use_column
     BEGIN
@@ -157,7 +157,7 @@ CREATE FUNCTION channels_claim(who bigint, session bigint, most int, room bigint
         claimed AS (UPDATE channels_unsettled u SET holder = session, deliveries = u.deliveries + 1
             FROM fitting f WHERE u.name = who AND u.number = f.number AND (f.total <= room OR f.place = 1 AND alone)
             RETURNING u.number, u.deliveries)
-        SELECT c.number, c.deliveries, m.xid::text::bigint, extract(epoch FROM m.time)::float8, m.subject, m.headers, m.body
+        SELECT c.number, c.deliveries, extract(epoch FROM m.time)::float8, m.subject, m.headers, m.body
         FROM claimed c JOIN channels_messages m USING (number) ORDER BY c.number;
     END $$;
 
@@ -213,18 +213,21 @@ CREATE FUNCTION channels_release(ended bigint) RETURNS void LANGUAGE plpgsql AS 
             AND NOT EXISTS (SELECT FROM channels_unsettled WHERE holder = ended);
     END $$;
 
--- Gives back what sessions hold that have ended, and removes what nobody waits for. The times are in seconds.
-CREATE FUNCTION channels_poll(own bigint, plain float8, durable float8) RETURNS void LANGUAGE plpgsql AS $$
+-- Gives back what sessions hold that have ended, and removes what nobody waits for. The times are in seconds. Returns the
+-- newest transaction of a durable message.
+CREATE FUNCTION channels_poll(own bigint, plain float8, durable float8) RETURNS bigint LANGUAGE plpgsql AS $$
+    DECLARE newest bigint := (SELECT xid::text::bigint FROM channels_messages ORDER BY xid DESC LIMIT 1);
     BEGIN
         PERFORM set_config('synchronous_commit', 'off', true);
         PERFORM channels_release(ended.token) FROM (SELECT token FROM channels_sessions WHERE token <> own OFFSET 0) AS ended
             WHERE pg_try_advisory_xact_lock(ended.token);
-        IF NOT pg_try_advisory_xact_lock(7021803) THEN RETURN; END IF;
+        IF NOT pg_try_advisory_xact_lock(7021803) THEN RETURN newest; END IF;
         DELETE FROM channels_plain WHERE time < clock_timestamp() - plain * interval '1 second';
         DELETE FROM channels_messages m WHERE number IN (SELECT number FROM channels_messages
                 WHERE time < clock_timestamp() - durable * interval '1 second' ORDER BY time LIMIT 1000)
             AND NOT EXISTS (SELECT FROM channels_unsettled u WHERE u.number = m.number)
             AND NOT EXISTS (SELECT FROM channels_names n WHERE NOT pg_visible_in_snapshot(m.xid, n.seen));
+        RETURN newest;
     END $$;
 
 -- MARK: One by one
