@@ -206,14 +206,14 @@ public final class NATSTransport: Transport {
                 on: session.connection,
                 session.jetStream,
                 session.streams
-            ) { received, delivery, settle in
+            ) { received, delivery, onSettled in
                 let (message, problem) = reader.read(received, delivery)
                 var inbound = InboundMessage(
                     message,
                     deliveryCount: delivery.deliveryCount,
                     identity: delivery.identity,
                     sequence: delivery.streamSequence,
-                    settle: settle
+                    onSettled: onSettled
                 )
                 inbound.storedAt = delivery.storedAt
                 inbound.problem = problem

@@ -24,7 +24,7 @@ struct InMemoryBrokerState {
     }
 
     /// Called when a durable message is settled.
-    var onSettle: @Sendable (ConsumerKey, DurableConsumer.Entry, Settlement) -> Void = { _, _, _ in }
+    var onSettle: @Sendable (ConsumerKey, DurableConsumer.Entry, Settlement?) -> Void = { _, _, _ in }
     private let limits: InMemoryBroker.Limits
     private var reached: [any DeliveringQueue] = []
     private var lastConnection = 0
