@@ -191,8 +191,7 @@ struct InMemoryBrokerState {
         let member = DurableConsumer.Member(
             connection: connection.number,
             queue: queue,
-            limit: wanted.unsettledLimit,
-            byteLimit: wanted.unsettledByteLimit
+            room: Room(messages: wanted.unsettledLimit, bytes: wanted.unsettledByteLimit)
         )
         begin(key, from: (wanted.start ?? .beginning).position)
         connection.memberships.append((key, member))

@@ -114,8 +114,10 @@ final class DurableSubscription: Sendable {
             name,
             ConsumerRequest(stream: stream, name: name, pattern: pattern, from: wanted.start, deliveries),
             PullState(
-                limit: min(wanted.unsettledLimit, max(1, deliveries.unsettledLimit)),
-                byteLimit: wanted.unsettledByteLimit
+                Room(
+                    messages: min(wanted.unsettledLimit, max(1, deliveries.unsettledLimit)),
+                    bytes: wanted.unsettledByteLimit
+                )
             ),
             onMessage: onMessage,
             onFailure: onFailure
