@@ -1,5 +1,6 @@
 import ChannelsBridge
 import ChannelsBridgeTesting
+import Synchronization
 import Testing
 
 @Suite(.hangLimit)
@@ -68,6 +69,15 @@ struct Flaw: Sendable, CustomTestStringConvertible {
         Flaw(name: "cannot settle", check: "aDurableMessageArrivesWithAWayToSettleIt") {
             $0.receives = { [InboundMessage($0.message)] }
         },
+        Flaw(name: "loses what is released", check: "whatIsReleasedUnsettledComesAgain", hangs: true) { transport in
+            let kept = Mutex<[InboundMessage]>([])
+            transport.receives = { message in
+                kept.withLock { $0.append(message) }
+                return [
+                    InboundMessage(message.message, deliveryCount: message.deliveryCount, onSettled: message.resettle)
+                ]
+            }
+        },
         Flaw(name: "does not repeat", check: "aRetryComesAgainButNotEarlier", hangs: true) { transport in
             transport.receives = { message in
                 [
@@ -83,7 +93,7 @@ struct Flaw: Sendable, CustomTestStringConvertible {
                     InboundMessage(message.message, deliveryCount: message.deliveryCount) { settlement in
                         if case .retry = settlement {
                             message.settle?(.retry(after: .zero))
-                        } else {
+                        } else if let settlement {
                             message.settle?(settlement)
                         }
                     }
@@ -94,7 +104,7 @@ struct Flaw: Sendable, CustomTestStringConvertible {
             transport.receives = { message in
                 [
                     InboundMessage(message.message, deliveryCount: message.deliveryCount) { settlement in
-                        if settlement != .terminated { message.settle?(settlement) }
+                        if let settlement, settlement != .terminated { message.settle?(settlement) }
                     }
                 ]
             }

@@ -254,7 +254,7 @@ struct DeadLetterTests {
     @Test func aMessageDeliveredTooOftenIsADeadLetterThatNobodyHears() async throws {
         var altered = AlteredTransport(broker)
         altered.receives = {
-            [InboundMessage($0.message, deliveryCount: 101, identity: $0.identity, settle: $0.settle)]
+            [InboundMessage($0.message, deliveryCount: 101, identity: $0.identity, onSettled: $0.resettle)]
         }
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         let kitchen = await MiniProcess(

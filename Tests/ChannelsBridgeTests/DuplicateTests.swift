@@ -44,7 +44,7 @@ struct DuplicateTests {
                     try .event(#"{"total":\#(total)}"#, to: "shop.sold", id: "seen", source: "victim"),
                     identity: "\(number)",
                     sequence: isNumbered ? UInt64(number) : nil,
-                    settle: { settled.record($0) }
+                    onSettled: { if let settlement = $0 { settled.record(settlement) } }
                 )
             )
             _ = await settled.first(count)
@@ -67,7 +67,7 @@ struct DuplicateTests {
                 InboundMessage(
                     try .event(#"{"total":\#(number)}"#, to: "shop.sold", id: "seen", source: "victim"),
                     sequence: UInt64(number),
-                    settle: { settled.record($0) }
+                    onSettled: { if let settlement = $0 { settled.record(settlement) } }
                 )
             )
             _ = await settled.first(count)

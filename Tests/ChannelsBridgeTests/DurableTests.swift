@@ -205,7 +205,7 @@ struct DurableTests {
                     $0.message,
                     deliveryCount: $0.deliveryCount + 100,
                     identity: $0.identity,
-                    settle: $0.settle
+                    onSettled: $0.resettle
                 )
             ]
         }

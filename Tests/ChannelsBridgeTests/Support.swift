@@ -332,16 +332,25 @@ struct Fed {
     }
 
     func deliver(_ message: TransportMessage, id: String, to route: Int = 0, durable: Bool = true, delivery: Int = 1) {
-        let settle: @Sendable (Settlement) -> Void = { settlement in
+        let settle: @Sendable (Settlement?) -> Void = { settlement in
+            guard let settlement else { return }
             settled.record((settlement, reference.bridge?.statistics ?? BridgeStatistics()))
         }
         transport.subscribers.all[route](
-            InboundMessage(message, deliveryCount: delivery, identity: id, settle: durable ? settle : nil)
+            InboundMessage(message, deliveryCount: delivery, identity: id, onSettled: durable ? settle : nil)
         )
     }
 
     /// What was settled, from the last one that was asked for on.
     func next(_ number: Int) async -> (settlement: Settlement, statistics: BridgeStatistics) {
         await settled.first(number)[number - 1]
+    }
+}
+
+extension InboundMessage {
+    /// Settles this message when another one is that stands for it.
+    var resettle: (@Sendable (Settlement?) -> Void)? {
+        guard let settle else { return nil }
+        return { if let settlement = $0 { settle(settlement) } }
     }
 }

@@ -89,15 +89,26 @@ public final class InMemoryBroker: Sendable {
         return result
     }
 
+    /// How long a message waits that was released without being settled.
+    private static let releaseDelay = Duration.seconds(1)
+
     private func settle(
         _ key: InMemoryBrokerState.ConsumerKey,
         _ entry: DurableConsumer.Entry,
-        _ settlement: Settlement
+        _ settlement: Settlement?
     ) {
+        guard let settlement else {
+            // Later: it may be released with the lock held.
+            return change(after: Self.releaseDelay) { _ = $0.settle(key, entry, .retry(after: .zero)) }
+        }
         guard let delay = change({ $0.settle(key, entry, settlement) }) else { return }
+        change(after: delay) { $0.redeliver(entry, key) }
+    }
+
+    private func change(after delay: Duration, _ body: @escaping @Sendable (inout InMemoryBrokerState) -> Void) {
         Task.detached { [weak self, isReleased, clock] in
             await isReleased.wait(atMost: delay, clock: clock)
-            self?.change { $0.redeliver(entry, key) }
+            self?.change(body)
         }
     }
 }

@@ -24,7 +24,7 @@ struct InMemoryBrokerState {
     }
 
     /// Called when a durable message is settled.
-    var onSettle: @Sendable (ConsumerKey, DurableConsumer.Entry, Settlement) -> Void = { _, _, _ in }
+    var onSettle: @Sendable (ConsumerKey, DurableConsumer.Entry, Settlement?) -> Void = { _, _, _ in }
     private let limits: InMemoryBroker.Limits
     private var reached: [any DeliveringQueue] = []
     private var lastConnection = 0
@@ -191,8 +191,7 @@ struct InMemoryBrokerState {
         let member = DurableConsumer.Member(
             connection: connection.number,
             queue: queue,
-            limit: wanted.unsettledLimit,
-            byteLimit: wanted.unsettledByteLimit
+            room: Room(messages: wanted.unsettledLimit, bytes: wanted.unsettledByteLimit)
         )
         begin(key, from: (wanted.start ?? .beginning).position)
         connection.memberships.append((key, member))

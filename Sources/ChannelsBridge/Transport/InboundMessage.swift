@@ -1,4 +1,5 @@
 public import Channels
+internal import Synchronization
 
 /// A message received by a transport.
 public struct InboundMessage: Sendable {
@@ -19,8 +20,8 @@ public struct InboundMessage: Sendable {
     public let sequence: UInt64?
     /// Settles a durable message; nil if the message is not durable.
     ///
-    /// Call it once, from any thread. It does not wait. If it is released without having been called, or the
-    /// connection is lost, the broker delivers the message again.
+    /// May be called from any thread, and does not wait. Only the first call counts. If the message is released
+    /// without one, or the connection is lost, the broker delivers it again.
     public let settle: (@Sendable (Settlement) -> Void)?
 
     /// When the broker stored a durable message, by its clock, as Foundation's `timeIntervalSince1970`. Nil if the
@@ -49,18 +50,41 @@ public struct InboundMessage: Sendable {
     public var refuse: (@Sendable (_ letter: TransportMessage) async throws -> Bool)?
 
     /// Creates a message, for the author of a transport.
+    ///
+    /// - Parameter onSettled: For a durable message. Called once, on any thread: with its settlement, or with nil when
+    ///   nothing refers to the message any more and it has not been settled, so that it has to be delivered again.
+    ///   It does not block.
     public init(
         _ message: TransportMessage,
         deliveryCount: Int = 1,
         identity: String? = nil,
         sequence: UInt64? = nil,
-        settle: (@Sendable (Settlement) -> Void)? = nil
+        onSettled: (@Sendable (Settlement?) -> Void)? = nil
     ) {
         self.message = message
         self.deliveryCount = deliveryCount
         self.identity = identity
         self.sequence = sequence
-        self.settle = settle
+        guard let onSettled else {
+            settle = nil
+            return
+        }
+        let unsettled = Unsettled(onSettled)
+        settle = { unsettled.end($0) }
+    }
+}
+
+/// Tells once how a durable message has ended.
+private final class Unsettled: Sendable {
+    private let onEnd: @Sendable (Settlement?) -> Void
+    private let hasEnded = Atomic<Bool>(false)
+
+    init(_ onEnd: @escaping @Sendable (Settlement?) -> Void) { self.onEnd = onEnd }
+
+    deinit { end(nil) }
+
+    func end(_ settlement: Settlement?) {
+        if !hasEnded.exchange(true, ordering: .relaxed) { onEnd(settlement) }
     }
 }
 

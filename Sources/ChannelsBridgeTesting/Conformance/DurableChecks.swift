@@ -55,6 +55,17 @@ extension TransportConformance {
             let message = await heard.first(1).first
             run.expect(message?.message.text == "one", "it got \(message?.message.text ?? "nothing")")
         },
+        check("whatIsReleasedUnsettledComesAgain", needs: .durable) { run in
+            let transport = try await run.connected()
+            let heard = Recorder<Int>()
+            try await transport.subscribe(to: try run.pattern("a"), durableName: run.durableName("kept")) { message in
+                if message.deliveryCount > 1 { message.settle?(.acknowledged) }
+                heard.record(message.deliveryCount)
+            }
+            try await run.publish(["dropped"], to: "a", durable: true, on: transport)
+            let deliveries = await heard.first(2)
+            run.expect(deliveries == [1, 2], "the deliveries are counted as \(deliveries)")
+        },
         check("aRetryComesAgainButNotEarlier", needs: .durable) { run in
             let transport = try await run.connected()
             let heard = Recorder<(Int, ContinuousClock.Instant)>()

@@ -14,7 +14,7 @@ import Dispatch
 /// `state` guards how much has been requested and received.
 final class DurableSubscription: Sendable {
     /// The handler of each message, called on a thread of the C client.
-    typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void
+    typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement?) -> Void) -> Void
 
     struct State {
         var pull: PullState
@@ -114,8 +114,10 @@ final class DurableSubscription: Sendable {
             name,
             ConsumerRequest(stream: stream, name: name, pattern: pattern, from: wanted.start, deliveries),
             PullState(
-                limit: min(wanted.unsettledLimit, max(1, deliveries.unsettledLimit)),
-                byteLimit: wanted.unsettledByteLimit
+                Room(
+                    messages: min(wanted.unsettledLimit, max(1, deliveries.unsettledLimit)),
+                    bytes: wanted.unsettledByteLimit
+                )
             ),
             onMessage: onMessage,
             onFailure: onFailure
@@ -230,17 +232,19 @@ final class DurableSubscription: Sendable {
             $0.pull.received(bytes: bytes)
             $0.obstacle = nil
         }
-        let held = HeldMessage(reply, of: self)
-        onMessage(message, delivery) { held.settle($0) }
+        // Weak, so that a handler that keeps messages does not keep its own subscription and connection.
+        onMessage(message, delivery) { [weak self] settlement in
+            if let settlement { self?.settle(reply, settlement) } else { self?.letGo(reply) }
+        }
     }
 
     /// A message can no longer be settled.
-    func letGo(_ reply: String) {
+    private func letGo(_ reply: String) {
         guard let bytes = state.withLock({ $0.unsettled.letGo(reply) }) else { return }
         update { $0.settled(bytes: bytes, comesAgainAfter: $0.unsettled.acknowledgementWait) }
     }
 
-    func settle(_ reply: String, _ settlement: Settlement) {
+    private func settle(_ reply: String, _ settlement: Settlement) {
         let (answer, delay): (String, Duration?)
         switch settlement {
         case .acknowledged: (answer, delay) = ("+ACK", nil)

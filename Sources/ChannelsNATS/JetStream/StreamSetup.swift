@@ -97,7 +97,9 @@ actor StreamSetup {
 
     private func createStreams() async throws {
         if let failed, failed.until > .now { throw failed.error }
-        do { try await untilKnown(.messages) } catch let error as BridgeError where error.code.disposition == .reconfigure {
+        do { try await untilKnown(.messages) } catch let error as BridgeError
+            where error.code.disposition == .reconfigure
+        {
             // Others are published to meanwhile.
             failed = (error, .now + Self.pause)
             throw error

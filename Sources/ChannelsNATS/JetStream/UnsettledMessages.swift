@@ -69,21 +69,4 @@ struct UnsettledMessages {
         replies.map { (Delivery($0)?.streamSequence ?? 0, $0) }.sorted { $0.0 < $1.0 }.map(\.1)
     }
 }
-
-/// Settles a message. If it is released without that, the server delivers the message again, as it does if the
-/// subscription was released before.
-final class HeldMessage: Sendable {
-    private let reply: String
-    /// Weak, so that a handler that keeps messages does not keep its own subscription and connection. Never written
-    /// after the initializer, and the runtime guards reads against the release of the object.
-    nonisolated(unsafe) private weak var durable: DurableSubscription?
-
-    init(_ reply: String, of durable: DurableSubscription) {
-        (self.reply, self.durable) = (reply, durable)
-    }
-
-    deinit { durable?.letGo(reply) }
-
-    func settle(_ settlement: Settlement) { durable?.settle(reply, settlement) }
-}
 #endif

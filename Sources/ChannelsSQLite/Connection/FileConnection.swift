@@ -293,7 +293,7 @@ final class FileConnection {
             deliveryCount: claim.delivery,
             identity: "\(claim.number)",
             sequence: UInt64(claim.number),
-            settle: { delivery.settle($0) }
+            onSettled: { delivery.settle($0) }
         )
         message.secondsSince1970 = claim.time
         message.context = delivery
@@ -334,8 +334,7 @@ final class FileConnection {
     }
 
     /// A message is not with its listener any more. Returns false if its session has ended.
-    @discardableResult
-    func forget(_ holding: SQLiteDelivery.Holding) -> Bool {
+    private func forget(_ holding: SQLiteDelivery.Holding) -> Bool {
         guard let session, holding.token == session.token, reading.cursors.indices.contains(holding.place) else {
             return false
         }

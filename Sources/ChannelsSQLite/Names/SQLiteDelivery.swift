@@ -6,7 +6,7 @@ internal import GRDB
 /// A claimed message that was handed out, until it is settled or released. It belongs to the session that claimed it,
 /// and ends with that.
 ///
-/// The flags are guarded by their locks.
+/// The flag is guarded by its lock.
 final class SQLiteDelivery: DeliveryContext {
     /// How long a message waits that was released without being settled.
     static let releaseDelay = Duration.seconds(1)
@@ -37,32 +37,19 @@ final class SQLiteDelivery: DeliveryContext {
     private let holding: Holding
     private let file: FileIdentity?
     private let mailbox: FileMailbox
-    private let isSettled = Locked(false)
     private let isInTransaction = Locked(false)
 
     init(_ holding: Holding, _ file: FileIdentity?, _ mailbox: FileMailbox) {
         (self.holding, self.file, self.mailbox) = (holding, file, mailbox)
     }
 
-    deinit { settle(.retry(after: Self.releaseDelay)) }
-
     var isSettledByListener: Bool { isInTransaction.withLock { $0 } }
 
-    /// Keeps no reference to this object, which may be in its deinit.
-    func settle(_ settlement: Settlement) {
-        guard end() else { return }
+    func settle(_ settlement: Settlement?) {
         // If the listener's transaction was rolled back, the message is still there, and comes again.
         let isDecided = settlement == .acknowledged && isSettledByListener
-        let settlement = isDecided ? .retry(after: Self.releaseDelay) : settlement
-        mailbox.send { [holding] in $0.settle(holding, settlement) }
-    }
-
-    /// Whether it had not ended before.
-    private func end() -> Bool {
-        isSettled.withLock { isSettled in
-            defer { isSettled = true }
-            return !isSettled
-        }
+        let settlement = isDecided ? nil : settlement
+        mailbox.send { [holding] in $0.settle(holding, settlement ?? .retry(after: Self.releaseDelay)) }
     }
 
     /// Settles it in a transaction on another connection to the file. Returns false if this process has it no more, or
@@ -79,13 +66,11 @@ final class SQLiteDelivery: DeliveryContext {
     /// - Returns: False if the listener has settled it, or this process has it no more; then no letter is kept.
     /// - Throws: The errors of publishing the letter; nothing has changed then.
     func refuse(keeping letter: TransportMessage) async throws -> Bool {
-        let isKept = try await mailbox.perform(.message) { [holding] db, _ in
+        try await mailbox.perform(.message) { [holding] db, _ in
             guard try holding.settle(db) else { return false }
             _ = try SQLiteSchema.insert(letter, durable: true, db)
             return true
         }
-        if end() { mailbox.send { [holding] in $0.forget(holding) } }
-        return isKept
     }
 }
 #endif
