@@ -125,7 +125,7 @@ public final class SQLiteTransport: Transport {
 
     /// Commits queued messages and closes the file.
     ///
-    /// If another program has locked the file, it retries until `SQLiteConfiguration/busyTimeout` has passed.
+    /// If another program has locked the file, it retries for 30 seconds.
     public func close(timeout: Duration) async throws {
         let former = phase.withLock { phase in
             defer { phase = .closed }
@@ -176,7 +176,7 @@ public final class SQLiteTransport: Transport {
 
     static func check(_ message: TransportMessage, _ configuration: SQLiteConfiguration) throws {
         guard message.body.count <= configuration.bodyLimit else {
-            let detail = "\(message.body.count) bytes, the bodyLimit is \(configuration.bodyLimit)"
+            let detail = "\(message.body.count) bytes, the limit is \(configuration.bodyLimit)"
             throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
         }
     }
@@ -257,7 +257,7 @@ public final class SQLiteTransport: Transport {
             name: ExactText(name),
             subscription: subscription,
             queue: connection.queue(onMessage),
-            limit: min(subscription.unsettledLimit, configuration.unsettledLimit)
+            limit: min(subscription.prefetchLimit, configuration.prefetchLimit)
         )
         try await connection.mailbox.ask { $0.subscribe(durable, $1) }
     }

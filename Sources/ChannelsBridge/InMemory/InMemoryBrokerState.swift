@@ -191,8 +191,8 @@ struct InMemoryBrokerState {
         let member = DurableConsumer.Member(
             connection: connection.number,
             queue: queue,
-            limit: wanted.unsettledLimit,
-            byteLimit: wanted.unsettledByteLimit
+            limit: wanted.prefetchLimit,
+            byteLimit: wanted.prefetchByteLimit
         )
         begin(key, from: (wanted.start ?? .beginning).position)
         connection.memberships.append((key, member))

@@ -114,8 +114,8 @@ final class DurableSubscription: Sendable {
             name,
             ConsumerRequest(stream: stream, name: name, pattern: pattern, from: wanted.start, deliveries),
             PullState(
-                limit: min(wanted.unsettledLimit, max(1, deliveries.unsettledLimit)),
-                byteLimit: wanted.unsettledByteLimit
+                limit: min(wanted.prefetchLimit, max(1, deliveries.pendingLimit)),
+                byteLimit: wanted.prefetchByteLimit
             ),
             onMessage: onMessage,
             onFailure: onFailure

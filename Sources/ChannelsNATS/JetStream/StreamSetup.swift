@@ -97,7 +97,9 @@ actor StreamSetup {
 
     private func createStreams() async throws {
         if let failed, failed.until > .now { throw failed.error }
-        do { try await untilKnown(.messages) } catch let error as BridgeError where error.code.disposition == .reconfigure {
+        do { try await untilKnown(.messages) } catch let error as BridgeError
+            where error.code.disposition == .reconfigure
+        {
             // Others are published to meanwhile.
             failed = (error, .now + Self.pause)
             throw error
@@ -112,8 +114,7 @@ actor StreamSetup {
             where error.code == .notStored
         {}
         let name = prefix.uppercased().replacing(".", with: "_")
-        let replicas = configuration.streams.map(\.replicas).max() ?? 1
-        try await create(NATSStream(name, subjects: [prefix + ".>"], replicas: replicas))
+        try await create(NATSStream(name, subjects: [prefix + ".>"]))
     }
 
     /// The bucket of the states.
@@ -156,7 +157,6 @@ actor StreamSetup {
             if let failure { throw failure }
         case .states:
             var stream = NATSStream(configuration.stateStream, subjects: [configuration.statePrefix + ">"])
-            stream.replicas = configuration.stateReplicas
             stream.keepsLastValues = true
             try await create(stream)
             try await identifyBucket()

@@ -58,7 +58,7 @@ struct SQLiteCursor {
     var hasRoom: Bool { hasRoom(for: nextBytes) }
 
     private func hasRoom(for bytes: Int) -> Bool {
-        held < name.limit && (held == 0 || heldBytes <= name.subscription.unsettledByteLimit - bytes)
+        held < name.limit && (held == 0 || heldBytes <= name.subscription.prefetchByteLimit - bytes)
     }
 
     /// Has a message of so many bytes from now on, or waits until there is room for it.
