@@ -40,7 +40,8 @@ extension NATSTransport {
 
     /// Watches the last values of the subjects that match a pattern.
     public func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
-        let (session, relay) = try open
+        let open = try open()
+        let (session, relay) = (open.session, open.relay)
         try await session.streams.prepareStates()
         let reader = MessageReader(pattern.text, relay)
         let prefix = configuration.statePrefix

@@ -22,7 +22,8 @@ extension NATSTransport {
 
     /// Receives the requests of a subject.
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
-        let (session, relay) = try open
+        let open = try open()
+        let (session, relay) = (open.session, open.relay)
         let reader = MessageReader(subject, relay)
         let subscription = try await NATSSubscription.subscribe(
             to: subject,

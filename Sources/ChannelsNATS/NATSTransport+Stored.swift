@@ -11,7 +11,7 @@ extension NATSTransport {
     /// `$JS.API.STREAM.INFO.*`, the number of dead letters may be nil; without `$JS.API.STREAM.MSG.GET.*`,
     /// the ages are.
     public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
-        let jetStream = try open.session.jetStream
+        let jetStream = try session.jetStream
         var all: [StoreStatus] = []
         do {
             for stream in try await jetStream.list("STREAM.LIST", \StreamPage.streams) {
@@ -30,7 +30,7 @@ extension NATSTransport: MessageStore {
         atMost limit: Int,
         settledBy name: String
     ) async throws -> [StoredMessage] {
-        let jetStream = try open.session.jetStream
+        let jetStream = try session.jetStream
         let stream = try await jetStream.stream(for: pattern.text)
         let box = try await jetStream.consumer(name, pattern.text, stream)
         var page: [StoredMessage] = []
@@ -59,7 +59,7 @@ extension NATSTransport: MessageStore {
     }
 
     package func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
-        let jetStream = try open.session.jetStream
+        let jetStream = try session.jetStream
         let stream = try await jetStream.stream(for: pattern.text)
         do {
             let _: Removed = try await jetStream.call("STREAM.MSG.DELETE.\(stream)", ["seq": number])
@@ -69,7 +69,7 @@ extension NATSTransport: MessageStore {
     }
 
     package func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
-        let jetStream = try open.session.jetStream
+        let jetStream = try session.jetStream
         let stream = try await jetStream.stream(for: pattern.text)
         return try await jetStream.consumer(name, pattern.text, stream)?.unsettledCount ?? 0
     }

@@ -29,16 +29,14 @@ public import ChannelsBridge
 ///
 /// The C client uses one thread per subscription and per watched pattern, and one for all requests.
 public final class NATSTransport: Transport {
-    private enum Phase {
-        case new
-        /// The relay distinguishes the attempt from one that was closed before it ended.
-        case connecting(EventRelay)
-        case connected(Session, EventRelay)
-        case closed
+    /// What is there from `connect` to `close`.
+    struct Open: Sendable {
+        let session: Session
+        let relay: EventRelay
     }
 
     let configuration: NATSConfiguration
-    private let phase = Locked(Phase.new)
+    private let phase = ConnectionPhase<Open>()
     /// The connection once it is established, for publishing, which reads it each time. It knows by itself
     /// when it has been closed. Guarded by its lock.
     private let established = Locked<NATSConnection?>(nil, spins: true)
@@ -51,7 +49,7 @@ public final class NATSTransport: Transport {
     }
 
     deinit {
-        if case .connected(let session, _) = phase.withLock({ $0 }) { session.connection.beginClosing() }
+        phase.close()?.session.connection.beginClosing()
     }
 
     /// All capabilities. Without JetStream at the server, only requests and groups work.
@@ -60,32 +58,13 @@ public final class NATSTransport: Transport {
     /// Connects to the first server that answers. May be called again after ``close(timeout:)``.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         let relay = EventRelay(onEvent)
-        try phase.withLock { phase in
-            switch phase {
-            case .new, .closed: phase = .connecting(relay)
-            case .connecting, .connected:
-                throw BridgeError(.alreadyRunning, "the transport is connected: close it first")
-            }
+        let connected = try await phase.connect {
+            Open(session: try await open(relay), relay: relay)
+        } abandon: { open in
+            await open.session.connection.close()
         }
-        do {
-            let session = try await open(relay)
-            let isWanted = phase.withLock { phase in
-                guard case .connecting(let found) = phase, found === relay else { return false }
-                phase = .connected(session, relay)
-                established.withLock { $0 = session.connection }
-                return true
-            }
-            guard isWanted else {
-                await session.connection.close()
-                throw BridgeError(.closed)
-            }
-            await relay.connected()
-        } catch {
-            phase.withLock { phase in
-                if case .connecting(let found) = phase, found === relay { phase = .new }
-            }
-            throw error
-        }
+        established.withLock { $0 = connected.session.connection }
+        await relay.connected()
     }
 
     private func open(_ relay: EventRelay) async throws -> Session {
@@ -119,18 +98,10 @@ public final class NATSTransport: Transport {
         }
     }
 
-    var open: (session: Session, relay: EventRelay) {
-        get throws {
-            switch phase.withLock({ $0 }) {
-            case .connected(let session, let relay): return (session, relay)
-            case .new, .connecting: throw BridgeError(.notConnected, "connect has not returned yet")
-            case .closed: throw BridgeError(.closed)
-            }
-        }
-    }
+    func open() throws -> Open { try phase.connection() }
 
     var session: Session {
-        get throws { try open.session }
+        get throws { try open().session }
     }
 
     /// Publishes a message; a durable one is stored when this returns.
@@ -189,7 +160,8 @@ public final class NATSTransport: Transport {
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {
-        let (session, relay) = try open
+        let open = try open()
+        let (session, relay) = (open.session, open.relay)
         let pattern = subscription.pattern.text
         let reader = MessageReader(pattern, relay)
         guard let durableName = subscription.durableName else {
@@ -233,11 +205,8 @@ public final class NATSTransport: Transport {
 
     /// Sends the buffered messages and closes the connection.
     public func close(timeout: Duration) async throws {
-        let before = phase.withLock { phase in
-            defer { phase = .closed }
-            return phase
-        }
-        guard case .connected(let session, let relay) = before else { return }
+        guard let open = phase.close() else { return }
+        let (session, relay) = (open.session, open.relay)
         let end = ContinuousClock.now + timeout
         session.connection.stopTakingMessages()
         await session.stopReceiving()

@@ -40,12 +40,6 @@ internal import Foundation
 /// The file may be your own database, with ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)`` as
 /// outbox. It must be on a local disk: SQLite's write-ahead log does not work over a network.
 public final class SQLiteTransport: Transport {
-    private enum Phase {
-        case new, connecting
-        case connected(Connection)
-        case closed
-    }
-
     /// What is there from `connect` to `close`.
     private final class Connection: Sendable {
         let mailbox: FileMailbox
@@ -68,7 +62,7 @@ public final class SQLiteTransport: Transport {
     }
 
     private let configuration: SQLiteConfiguration
-    private let phase = Locked(Phase.new)
+    private let phase: ConnectionPhase<Connection>
 
     /// Creates a transport that is not connected yet.
     public init(_ configuration: SQLiteConfiguration) {
@@ -77,6 +71,7 @@ public final class SQLiteTransport: Transport {
         // Resolved once: the working directory may change.
         configuration.path = URL(filePath: configuration.path).path(percentEncoded: false)
         self.configuration = configuration
+        phase = ConnectionPhase(configuration.path)
     }
 
     /// Creates a transport over a file, with default settings.
@@ -89,49 +84,35 @@ public final class SQLiteTransport: Transport {
 
     /// Opens the file, or creates it.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
-        try phase.withLock { phase in
-            switch phase {
-            case .new, .closed: phase = .connecting
-            case .connecting, .connected:
-                throw BridgeError(
-                    .alreadyRunning,
-                    detail: "\(configuration.path): the transport is connected: close it first"
-                )
-            }
+        let connection = try await phase.connect {
+            try await open(HandlerQueue(onEvent))
+        } abandon: { connection in
+            await connection.events.close()
         }
-        let events = HandlerQueue(onEvent)
-        do {
-            let mailbox = try FileMailbox()
-            let opened = FirstResult<Void>()
-            let tell: @Sendable (TransportEvent) -> Void = { event in
-                events.enqueue(event)
-                events.deliver()
-            }
-            FileThread.start(configuration, mailbox, onEvent: tell) { error in
-                opened.finish(error.map { .failure($0) } ?? .success(()))
-            }
-            do { try await opened.valueUnlessCancelled() } catch {
-                mailbox.send { $0.close { _ in } }
-                throw error
-            }
-            phase.withLock { $0 = .connected(Connection(mailbox, events)) }
-        } catch {
-            phase.withLock { $0 = .closed }
-            throw error
+        connection.events.enqueue(.connected)
+        connection.events.deliver()
+    }
+
+    private func open(_ events: HandlerQueue<TransportEvent>) async throws -> Connection {
+        let mailbox = try FileMailbox()
+        let opened = FirstResult<Void>()
+        let tell: @Sendable (TransportEvent) -> Void = { event in
+            events.enqueue(event)
+            events.deliver()
         }
-        events.enqueue(.connected)
-        events.deliver()
+        FileThread.start(configuration, mailbox, onEvent: tell) { error in
+            opened.finish(error.map { .failure($0) } ?? .success(()))
+        }
+        let connection = Connection(mailbox, events)
+        try await opened.valueUnlessCancelled()
+        return connection
     }
 
     /// Commits queued messages and closes the file.
     ///
     /// If another program has locked the file, it retries for 30 seconds.
     public func close(timeout: Duration) async throws {
-        let former = phase.withLock { phase in
-            defer { phase = .closed }
-            return phase
-        }
-        guard case .connected(let connection) = former else { return }
+        guard let connection = phase.close() else { return }
         for end in connection.ends.withLock({ $0 }) { await end() }
         let closed = FirstResult<BridgeError?>()
         let isSent = connection.mailbox.send { $0.close { closed.finish(.success($0)) } }
@@ -154,23 +135,7 @@ public final class SQLiteTransport: Transport {
         )
     }
 
-    private func connection(_ subject: String?) throws -> Connection {
-        try phase.withLock { phase in
-            switch phase {
-            case .connected(let connection): return connection
-            case .new, .connecting:
-                throw BridgeError(
-                    .notConnected,
-                    subject: subject,
-                    detail: "\(configuration.path): connect has not returned yet"
-                )
-            case .closed:
-                throw BridgeError(.closed, subject: subject, detail: "\(configuration.path): the transport was closed")
-            }
-        }
-    }
-
-    func mailbox(_ subject: String? = nil) throws -> FileMailbox { try connection(subject).mailbox }
+    func mailbox(_ subject: String? = nil) throws -> FileMailbox { try phase.connection(for: subject).mailbox }
 
     private func check(_ message: TransportMessage) throws { try Self.check(message, configuration) }
 
@@ -252,7 +217,7 @@ public final class SQLiteTransport: Transport {
             }
             return try await subscribe(to: subscription.pattern, from: .new, onMessage)
         }
-        let connection = try connection(subscription.pattern.text)
+        let connection = try phase.connection(for: subscription.pattern.text)
         let durable = SQLiteDurableName(
             name: ExactText(name),
             subscription: subscription,
@@ -270,7 +235,7 @@ public final class SQLiteTransport: Transport {
         from start: ReplayStart,
         _ onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {
-        let connection = try connection(pattern.text)
+        let connection = try phase.connection(for: pattern.text)
         let queue = connection.queue(onMessage)
         try await connection.mailbox.ask { $0.subscribe(to: pattern, from: start, queue, $1) }
     }
@@ -313,7 +278,7 @@ public final class SQLiteTransport: Transport {
 
     /// Watches the last values of the subjects that match a pattern.
     public func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
-        let connection = try connection(pattern.text)
+        let connection = try phase.connection(for: pattern.text)
         let queue = connection.queue(onValue)
         try await connection.mailbox.ask { $0.watch(pattern, queue, $1) }
     }

@@ -1,0 +1,82 @@
+internal import Channels
+
+/// What a transport is connected to, from `connect` to `close`, whichever of them ends first.
+///
+/// Guarded by its lock.
+package final class ConnectionPhase<Connection: Sendable>: Sendable {
+    /// Tells an attempt to connect from one that was closed before it ended.
+    private final class Attempt: Sendable {}
+
+    private enum Phase {
+        case new, connecting(Attempt), connected(Connection), closed
+    }
+
+    private let phase = Locked(Phase.new)
+    /// What the errors begin with.
+    private let place: String?
+
+    package init(_ place: String? = nil) { self.place = place }
+
+    /// Connects, if it is not connected.
+    ///
+    /// - Parameter abandon: Ends a connection that was closed while it was being made.
+    /// - Throws: ``BridgeError/Code/alreadyRunning``; ``BridgeError/Code/closed`` if it was closed meanwhile; what
+    ///   `open` throws.
+    package func connect(
+        _ open: () async throws -> Connection,
+        abandon: (Connection) async -> Void
+    ) async throws -> Connection {
+        let attempt = Attempt()
+        try phase.withLock { phase in
+            switch phase {
+            case .new, .closed: phase = .connecting(attempt)
+            case .connecting, .connected:
+                throw error(.alreadyRunning, "the transport is connected: close it first")
+            }
+        }
+        let connection: Connection
+        do { connection = try await open() } catch {
+            _ = end(attempt, with: .new)
+            throw error
+        }
+        guard end(attempt, with: .connected(connection)) else {
+            await abandon(connection)
+            throw error(.closed, "the transport was closed")
+        }
+        return connection
+    }
+
+    /// Returns whether it is still that attempt.
+    private func end(_ attempt: Attempt, with next: Phase) -> Bool {
+        phase.withLock { phase in
+            guard case .connecting(let found) = phase, found === attempt else { return false }
+            phase = next
+            return true
+        }
+    }
+
+    /// - Returns: What has to be closed now; nil if there is nothing.
+    package func close() -> Connection? {
+        let former = phase.withLock { phase in
+            defer { phase = .closed }
+            return phase
+        }
+        guard case .connected(let connection) = former else { return nil }
+        return connection
+    }
+
+    /// The connection.
+    ///
+    /// - Throws: ``BridgeError/Code/notConnected``, ``BridgeError/Code/closed``.
+    package func connection(for subject: String? = nil) throws -> Connection {
+        switch phase.withLock({ $0 }) {
+        case .connected(let connection): return connection
+        case .new, .connecting: throw error(.notConnected, "connect has not returned yet", subject)
+        case .closed: throw error(.closed, "the transport was closed", subject)
+        }
+    }
+
+    private func error(_ code: BridgeError.Code, _ detail: String, _ subject: String? = nil) -> BridgeError {
+        BridgeError(code, subject: subject, detail: [place, detail].compactMap { $0 }.joined(separator: ": "))
+    }
+}
