@@ -98,7 +98,7 @@ struct Work: AsyncParsableCommand {
             "workers",
             switchboard: board,
             // A job takes long, so that no worker is to hold many.
-            transport: SQLiteTransport(SQLiteConfiguration(path: place.file, unsettledLimit: 4)),
+            transport: SQLiteTransport(SQLiteConfiguration(path: place.file, prefetchLimit: 4)),
             routes: [.incoming(.submitted, durable: true)],
             // A job that fails five times waits there until somebody looks: `channels dead list`.
             configuration: BridgeConfiguration(failureLimit: 5)

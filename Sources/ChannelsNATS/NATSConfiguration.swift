@@ -1,6 +1,6 @@
 #if NATS
 internal import Channels
-public import ChannelsBridge
+internal import ChannelsBridge
 
 /// The servers, credentials, limits and timeouts of a ``NATSTransport``.
 ///
@@ -73,8 +73,9 @@ public struct NATSConfiguration: Sendable {
     public var deliveries = Deliveries()
     /// The bucket of the key-value store that stores states. A missing one is created.
     public var stateBucket = "channels"
-    /// How many servers of the cluster store each state: 1, 3 or 5.
-    public var stateReplicas = 1
+    /// How many servers of the cluster store each message and each state: 1, 3 or 5. More than half of them
+    /// must have stored it before it is acknowledged.
+    public var replicas = 1
     /// The prefix of the subjects for replies and deliveries. `_INBOX` by default. Give each NATS user a
     /// prefix of its own: a user that may subscribe to `_INBOX.>` receives the replies to all others.
     public var inboxPrefix = "_INBOX"
@@ -119,10 +120,7 @@ public struct NATSConfiguration: Sendable {
         public var acknowledgementWait: Duration = .seconds(8)
         /// How many delivered messages may be unsettled at a time, for all processes of one name together.
         /// 256 by default. 1 preserves order across failures.
-        public var unsettledLimit = 256
-        /// Where a new durable name starts, unless the route specifies `replaying(from:)`: by default with
-        /// the oldest stored message.
-        public var start = ReplayStart.beginning
+        public var pendingLimit = 256
         /// Whether the server forgets the name when its subscriber ends, or has been away for five minutes.
         package var isTemporary = false
 
@@ -141,17 +139,16 @@ public struct NATSConfiguration: Sendable {
         require(!servers.isEmpty, "NATSConfiguration.servers is empty; write \"nats://127.0.0.1:4222\"")
         Settings.check(
             "NATSConfiguration",
-            limits: [("deliveries.unsettledLimit", deliveries.unsettledLimit), ("stateReplicas", stateReplicas)],
+            limits: [("deliveries.pendingLimit", deliveries.pendingLimit), ("replicas", replicas)],
             times: [("deliveries.acknowledgementWait", deliveries.acknowledgementWait)]
         )
         for stream in streams {
             Settings.check(
                 "NATSStream(\(quoted(stream.name)))",
                 limits: [
-                    ("replicas", stream.replicas), ("byteLimit", stream.byteLimit),
-                    ("messageLimit", stream.messageLimit),
+                    ("limits.messages", stream.limits.messages), ("limits.bytes", stream.limits.bytes),
                 ],
-                times: [("ageLimit", stream.ageLimit), ("duplicateWindow", stream.duplicateWindow)]
+                times: [("limits.age", stream.limits.age), ("duplicateWindow", stream.duplicateWindow)]
             )
         }
     }

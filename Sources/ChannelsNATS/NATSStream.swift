@@ -2,7 +2,7 @@
 /// A stream of JetStream, which stores every message that any client publishes on its subjects.
 ///
 /// ```swift
-/// configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"], replicas: 3)]
+/// configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
 /// ```
 ///
 /// An existing stream of the same name is used unchanged; differences are reported as `TransportEvent.failed`
@@ -14,7 +14,7 @@ public struct NATSStream: Sendable, Hashable {
         /// In files, which survive a restart of the server. Its `sync_interval` sets when they are synced to
         /// disk.
         case file
-        /// In memory. Messages survive a restart only with several ``NATSStream/replicas``.
+        /// In memory. Messages survive a restart only with several ``NATSConfiguration/replicas``.
         case memory
     }
 
@@ -28,6 +28,23 @@ public struct NATSStream: Sendable, Hashable {
         case interest
     }
 
+    /// How old and how many the messages of a stream may be; nil for as the server allows.
+    public struct Limits: Sendable, Hashable {
+        /// The maximum age of a message. Older ones are removed, handled or not.
+        public var age: Duration?
+        /// The maximum number of messages. Messages beyond it are refused.
+        public var messages: Int?
+        /// The maximum number of bytes. Messages beyond it are refused.
+        public var bytes: Int?
+
+        /// Creates limits.
+        public init(age: Duration? = nil, messages: Int? = nil, bytes: Int? = nil) {
+            self.age = age
+            self.messages = messages
+            self.bytes = bytes
+        }
+    }
+
     /// The name: one token, by convention in capitals.
     public var name: String
     /// The subjects that are stored, as patterns.
@@ -36,26 +53,20 @@ public struct NATSStream: Sendable, Hashable {
     public var storage: Storage = .file
     /// How long messages are stored; by default until a limit is reached, so set one.
     public var retention: Retention = .limits
-    /// How many servers of the cluster store each message: 1, 3 or 5. More than half of them must have stored
-    /// it before it is acknowledged.
-    public var replicas: Int
-    /// The maximum age of a message; nil for no limit.
-    public var ageLimit: Duration?
-    /// The maximum number of bytes; nil for as many as the server allows. Messages beyond it are refused.
-    public var byteLimit: Int?
-    /// The maximum number of messages; nil for as many as the server allows. Messages beyond it are refused.
-    public var messageLimit: Int?
+    /// How old and how many the stored messages may be. No limits by default.
+    public var limits = Limits()
     /// How long the server recognises a message that is published again with its identifier. Two minutes by
     /// default.
     public var duplicateWindow: Duration = .seconds(120)
     /// Whether only the last message of each subject is stored, as in a bucket of the key-value store.
     var keepsLastValues = false
+    /// How many servers store each message: those of the configuration.
+    var replicas = 1
 
     /// Creates a description of a stream.
-    public init(_ name: String, subjects: [String], replicas: Int = 1) {
+    public init(_ name: String, subjects: [String]) {
         self.name = name
         self.subjects = subjects
-        self.replicas = replicas
     }
 }
 #endif

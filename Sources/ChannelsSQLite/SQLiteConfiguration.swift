@@ -22,21 +22,21 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     /// kept beyond them, with all later ones.
     public struct Retention: Hashable, Sendable {
         /// How long a durable message is kept, by the wall clock.
-        public var ageLimit: Duration
+        public var age: Duration
         /// How many of the newest durable messages are kept.
-        public var messageLimit: Int
+        public var messages: Int
         /// The total size in bytes of the durable messages kept, with their headers.
-        public var byteLimit: Int
+        public var bytes: Int
 
         /// Creates a retention.
         public init(
-            ageLimit: Duration = .seconds(7 * 86_400),
-            messageLimit: Int = 1_000_000,
-            byteLimit: Int = 1 << 30
+            age: Duration = .seconds(7 * 86_400),
+            messages: Int = 1_000_000,
+            bytes: Int = 1 << 30
         ) {
-            self.ageLimit = ageLimit
-            self.messageLimit = messageLimit
-            self.byteLimit = byteLimit
+            self.age = age
+            self.messages = messages
+            self.bytes = bytes
         }
     }
 
@@ -54,9 +54,12 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     ///
     /// Other processes cannot take these: lower the limit for slow listeners, so that processes share the
     /// work evenly. A low limit costs throughput.
-    public var unsettledLimit: Int
+    public var prefetchLimit: Int
+
+    // Constants, except for tests.
+
     /// The maximum number of bytes of a body.
-    public var bodyLimit: Int
+    package var bodyLimit = 8 << 20
     /// Whether the file and the tables have to be there, and nothing is removed. For a tool that only looks.
     package var isObserver = false
 
@@ -66,15 +69,13 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         retention: Retention = Retention(),
         synchronous: Synchronous = .full,
         busyTimeout: Duration = .seconds(30),
-        unsettledLimit: Int = 256,
-        bodyLimit: Int = 8 << 20
+        prefetchLimit: Int = 256
     ) {
         self.path = path
         self.retention = retention
         self.synchronous = synchronous
         self.busyTimeout = busyTimeout
-        self.unsettledLimit = unsettledLimit
-        self.bodyLimit = bodyLimit
+        self.prefetchLimit = prefetchLimit
     }
 
     /// Traps if the path is empty, or a limit or a duration is not positive.
@@ -87,10 +88,10 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         Settings.check(
             "SQLiteConfiguration",
             limits: [
-                ("retention.messageLimit", retention.messageLimit), ("retention.byteLimit", retention.byteLimit),
-                ("bodyLimit", bodyLimit), ("unsettledLimit", unsettledLimit),
+                ("retention.messages", retention.messages), ("retention.bytes", retention.bytes),
+                ("bodyLimit", bodyLimit), ("prefetchLimit", prefetchLimit),
             ],
-            times: [("retention.ageLimit", retention.ageLimit), ("busyTimeout", busyTimeout)]
+            times: [("retention.age", retention.age), ("busyTimeout", busyTimeout)]
         )
     }
 }

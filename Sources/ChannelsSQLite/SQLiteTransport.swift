@@ -141,7 +141,7 @@ public final class SQLiteTransport: Transport {
 
     static func check(_ message: TransportMessage, _ configuration: SQLiteConfiguration) throws {
         guard message.body.count <= configuration.bodyLimit else {
-            let detail = "\(message.body.count) bytes, the bodyLimit is \(configuration.bodyLimit)"
+            let detail = "\(message.body.count) bytes, the limit is \(configuration.bodyLimit)"
             throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
         }
     }
@@ -222,7 +222,7 @@ public final class SQLiteTransport: Transport {
             name: ExactText(name),
             subscription: subscription,
             queue: connection.queue(onMessage),
-            limit: min(subscription.unsettledLimit, configuration.unsettledLimit)
+            limit: min(subscription.prefetchLimit, configuration.prefetchLimit)
         )
         try await connection.mailbox.ask { $0.subscribe(durable, $1) }
     }

@@ -88,7 +88,7 @@ struct AccountTests {
             fed.transport,
             [.incoming(.sold, durable: true).retryingUndecodable(atMost: 0)],
             configuration: .quick.with {
-                $0.messageLimit = 8
+                $0.buffer.messages = 8
                 $0.failureLimit = 2
             }
         )
@@ -116,7 +116,7 @@ struct AccountTests {
             "kitchen",
             fed.transport,
             [.incoming(.sold, durable: true)],
-            configuration: .quick.with { $0.messageLimit = 8 }
+            configuration: .quick.with { $0.buffer.messages = 8 }
         ) { _, bridge in fed.reference.bridge = bridge }
         let (gate, begun) = (Gate(), Recorder<Int>())
         let token = kitchen.board[.sold].listen { sale in
@@ -293,7 +293,7 @@ struct AccountTests {
             switchboard: board,
             transport: InMemoryTransport(broker),
             routes: [.outgoing(.sold), .outgoing(.ordered, durable: true)],
-            configuration: .quick.with { $0.messageLimit = 32 }
+            configuration: .quick.with { $0.buffer.messages = 32 }
         )
         for total in 0..<10 { board[.sold].post(Sale(total: total)) }
         for number in 0..<3 { board[.ordered].post(Order(dish: "\(number)")) }

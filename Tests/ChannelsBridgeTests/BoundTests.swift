@@ -15,7 +15,7 @@ struct BoundTests {
             "kitchen",
             InMemoryTransport(broker),
             [.incoming(.sold), .incoming(.ordered)],
-            configuration: .quick.with { $0.messageLimit = 20 }
+            configuration: .quick.with { $0.buffer.messages = 20 }
         )
         let gate = Gate()
         let heard = Recorder<Int>()
@@ -51,7 +51,7 @@ struct BoundTests {
             transport,
             names.map { BridgeRoute.outgoing($0, durable: true) },
             // A message has about 250 bytes with its headers. One route has room for one, and all for less than eight.
-            configuration: .quick.with { $0.byteLimit = 2_400 },
+            configuration: .quick.with { $0.buffer.bytes = 2_400 },
             waits: false
         )
         async let reports = withTaskGroup(of: Bool.self) { group in
@@ -75,11 +75,11 @@ struct BoundTests {
         let configuration = BridgeConfiguration()
         let context = BridgeContext(InMemoryTransport(broker), configuration, routes + [.incoming(.sold)])
         let shares = routes.map { _ in context.shareOfDurableRoute() }
-        #expect(shares.allSatisfy { $0.share.messages == configuration.messageLimit / 2 / parts })
+        #expect(shares.allSatisfy { $0.share.messages == configuration.buffer.messages / 2 / parts })
         #expect(
             shares.allSatisfy { $0.share.bytes == shares[0].share.bytes && $0.share.bytes > 256 * $0.share.messages }
         )
-        #expect(context.incoming.bytes <= configuration.byteLimit / 2 / parts * count)
+        #expect(context.incoming.bytes <= configuration.buffer.bytes / 2 / parts * count)
         withExtendedLifetime(shares) {}
     }
 
@@ -89,7 +89,7 @@ struct BoundTests {
             "kitchen",
             InMemoryTransport(broker),
             [.incoming(.ordered, durable: true), .incoming(.sold, durable: true)],
-            configuration: .quick.with { $0.messageLimit = 80 }
+            configuration: .quick.with { $0.buffer.messages = 80 }
         )
         let gate = Gate()
         let heard = Recorder<String>()

@@ -334,7 +334,7 @@ struct BridgeLifeTests {
                 switchboard: Switchboard(),
                 transport: InMemoryTransport(InMemoryBroker()),
                 routes: [],
-                configuration: BridgeConfiguration(messageLimit: 0)
+                configuration: BridgeConfiguration(buffer: .init(messages: 0))
             )
         }
     }

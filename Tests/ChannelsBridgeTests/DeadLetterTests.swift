@@ -38,7 +38,7 @@ struct DeadLetterTests {
             InMemoryTransport(broker),
             [.incoming(.ordered, durable: true)],
             configuration: .quick.with {
-                $0.messageLimit = 8
+                $0.buffer.messages = 8
                 $0.failureLimit = 3
                 // So that others come in between.
                 $0.backoff = Backoff(first: .milliseconds(20), limit: .milliseconds(20))

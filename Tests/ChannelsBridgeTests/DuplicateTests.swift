@@ -87,7 +87,7 @@ struct DuplicateTests {
             return kept.count == 5 ? [message, kept.all[0]] : [message]
         }
         // Its bytes have room for two in the window.
-        let configuration = BridgeConfiguration.quick.with { $0.byteLimit = 5_000 }
+        let configuration = BridgeConfiguration.quick.with { $0.buffer.bytes = 5_000 }
         let kitchen = await MiniProcess(
             "kitchen",
             doubling,

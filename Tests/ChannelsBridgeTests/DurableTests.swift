@@ -296,7 +296,7 @@ struct DurableTests {
         let broker = InMemoryBroker(clock: clock)
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         let configuration = BridgeConfiguration.quick.with {
-            $0.backoff = Backoff(first: .seconds(1), factor: 3, limit: .seconds(5))
+            $0.backoff = Backoff(first: .seconds(1), limit: .seconds(3))
             $0.failureLimit = 5
         }
         let kitchen = await MiniProcess(
@@ -311,7 +311,7 @@ struct DurableTests {
             throw Trouble()
         }
         till.board[.ordered].post(Order(dish: "bad"))
-        for (repetition, wait) in [1, 3, 5, 5].enumerated() {
+        for (repetition, wait) in [1, 2, 3, 3].enumerated() {
             #expect(await clock.sleeps.first(repetition + 1).last == .seconds(wait))
             #expect(attempts.count == repetition + 1)
             clock.advance(by: .seconds(wait))

@@ -177,7 +177,7 @@ struct MessageTests {
     }
 
     @Test func aFullOutgoingBufferIsAFaultAndCounted() async throws {
-        let configuration = BridgeConfiguration.quick.with { $0.messageLimit = 16 }
+        let configuration = BridgeConfiguration.quick.with { $0.buffer.messages = 16 }
         let faults = Recorder<Fault>()
         let board = Switchboard(onFault: { faults.record($0) })
         let transport = InMemoryTransport(broker)

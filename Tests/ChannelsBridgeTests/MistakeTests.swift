@@ -52,8 +52,8 @@ struct MistakeTests {
             case .negativeCloseTimeout:
                 "BridgeConfiguration.closeTimeout is -1.0 seconds; it must not be negative: write"
             case .negativeBackoff:
-                "Backoff(first: -1.0 seconds, factor: 2, limit: 30.0 seconds) is not a valid back-off: use"
-            case .backoffMadeNegative: "limit: -1.0 seconds) is not a valid back-off: use a factor"
+                "Backoff(first: -1.0 seconds, limit: 30.0 seconds) is not a valid back-off: use"
+            case .backoffMadeNegative: "limit: -1.0 seconds) is not a valid back-off: use durations"
             case .startThatIsNoTime: "ReplayStart.time(secondsSince1970: nan) is not a point in time: pass seconds"
             case .groupWithoutName: #"BridgeRoute.inGroup(""): the name is empty; write the role"#
             case .negativeRetries: "retryingUndecodable(atMost: -1): the number must not be negative; write 0"

@@ -79,7 +79,7 @@ struct PublishingTests {
     @Test func whatComesLastIsDroppedWhereThereIsNoRoom() async throws {
         let transport = Attempts()
         let configuration = BridgeConfiguration.quick.with {
-            $0.messageLimit = 24
+            $0.buffer.messages = 24
             $0.unacknowledgedLimit = 1
         }
         let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
@@ -103,7 +103,7 @@ struct PublishingTests {
         let gate = Gate()
         var waiting = AlteredTransport(broker)
         waiting.connects = { await gate.wait() }
-        let configuration = BridgeConfiguration.quick.with { $0.byteLimit = 32_000 }
+        let configuration = BridgeConfiguration.quick.with { $0.buffer.bytes = 32_000 }
         let till = await MiniProcess(
             "till",
             waiting,
@@ -122,7 +122,7 @@ struct PublishingTests {
 
     @Test func whatIsRefusedDoesNotWait() async throws {
         let transport = Attempts()
-        let configuration = BridgeConfiguration.quick.with { $0.messageLimit = 32 }
+        let configuration = BridgeConfiguration.quick.with { $0.buffer.messages = 32 }
         let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
         for number in 0..<1_000 { till.board[.number].post(number) }
         let first = await transport.attempts.first(4)

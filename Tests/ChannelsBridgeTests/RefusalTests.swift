@@ -177,7 +177,7 @@ struct RefusalTests {
         let gate = Gate()
         let events = Recorder<Int>()
         let tokens = Recorder<ListenerToken>()
-        let configuration = BridgeConfiguration.quick.with { $0.messageLimit = 24 }
+        let configuration = BridgeConfiguration.quick.with { $0.buffer.messages = 24 }
         let kitchen = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),
@@ -215,7 +215,7 @@ struct RefusalTests {
         let sender = try await connectedTransport(broker)
         let gate = Gate()
         // A message has between 100 and 400 bytes with its headers: one waits, and a second has no room.
-        let configuration = BridgeConfiguration.quick.with { $0.byteLimit = 1_600 }
+        let configuration = BridgeConfiguration.quick.with { $0.buffer.bytes = 1_600 }
         let kitchen = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),

@@ -210,7 +210,7 @@ struct RequestTests {
     @Test func requestsAreAnsweredAtTheSameTimeUpToALimit() async throws {
         let configuration = BridgeConfiguration.quick.with {
             $0.concurrentRequestLimit = 2
-            $0.messageLimit = 8
+            $0.buffer.messages = 8
         }
         let (reference, overflows) = (BridgeReference(), Recorder<Int>())
         var transport = AlteredTransport(broker)

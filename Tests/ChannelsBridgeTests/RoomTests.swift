@@ -17,7 +17,7 @@ struct RoomTests {
             fetched.record($0.deliveryCount)
             return [$0]
         }
-        let configuration = BridgeConfiguration.quick.with { $0.messageLimit = 16 }
+        let configuration = BridgeConfiguration.quick.with { $0.buffer.messages = 16 }
         let kitchen = await MiniProcess(
             "kitchen",
             counting,
@@ -48,7 +48,7 @@ struct RoomTests {
         let sender = try await connectedTransport(broker)
         let fetched = Recorder<InboundMessage>()
         try await sender.subscribe(
-            TransportSubscription(to: "shop.sold", durableName: "kitchen", unsettledByteLimit: 1_000)
+            TransportSubscription(to: "shop.sold", durableName: "kitchen", prefetchByteLimit: 1_000)
         ) { fetched.record($0) }
         for size in [400, 400, 400, 5_000, 1] {
             try await sender.publish(

@@ -19,7 +19,7 @@ struct SendTests {
             "till",
             transport,
             [.outgoing(.sold, durable: true), .outgoing(.ordered)],
-            configuration: .quick.with { $0.messageLimit = 8 * limit }
+            configuration: .quick.with { $0.buffer.messages = 8 * limit }
         )
     }
 
@@ -55,7 +55,7 @@ struct SendTests {
                 "till",
                 InMemoryTransport(broker),
                 [.outgoing(.sold, durable: true)],
-                configuration: .quick.with { $0.messageLimit = 32 }
+                configuration: .quick.with { $0.buffer.messages = 32 }
             )
             let reached = Recorder<Int>()
             let senders = (0..<3).map { number in
@@ -83,7 +83,7 @@ struct SendTests {
             "till",
             InMemoryTransport(broker),
             [.outgoing(matching: "shop.*", of: Sale.self, durable: true)],
-            configuration: .quick.with { $0.messageLimit = 16 }
+            configuration: .quick.with { $0.buffer.messages = 16 }
         )
         let last = till.board[.lastSale as ChannelName<Sale>]
         let other = till.board[.sold].listen { sale in
@@ -109,7 +109,7 @@ struct SendTests {
             "till",
             transport,
             [.outgoing(.ordered, durable: true)],
-            configuration: .quick.with { $0.byteLimit = 32_000 }
+            configuration: .quick.with { $0.buffer.bytes = 32_000 }
         )
         let order = Order(dish: String(repeating: "x", count: 600))
         let sent = Recorder<Int>()

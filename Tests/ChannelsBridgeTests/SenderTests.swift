@@ -149,7 +149,7 @@ struct SenderTests {
 
     /// Whatever is full: the route, or the bridge.
     @Test(arguments: [true, false]) func whatIsRefusedTakesUpNoPlaceAndIsCounted(isOfRoute: Bool) throws {
-        let durable = Durable(.quick.with { $0.messageLimit = 32 })
+        let durable = Durable(.quick.with { $0.buffer.messages = 32 })
         // Of the sixteen that all routes may hold, others hold fourteen.
         let others = isOfRoute ? nil : durable.context.outgoing.charge(messages: 14)
         defer { withExtendedLifetime(others) {} }
@@ -163,7 +163,7 @@ struct SenderTests {
     }
 
     @MainActor @Test func placeThatIsFreeIsGivenToOneWhoWaits() async throws {
-        let durable = Durable(.quick.with { $0.messageLimit = 16 })
+        let durable = Durable(.quick.with { $0.buffer.messages = 16 })
         for _ in 0..<2 { try await durable.sender.reserve(for: "shop.number") }
         let granted = Recorder<Int>()
         let waiting = (0..<3).map { number in
@@ -193,7 +193,7 @@ struct SenderTests {
 
     /// Nor is the place used by what a listener or an interceptor posts because of that.
     @Test func placeThatNoMessageTookReturnsWhenThePostHasEnded() async throws {
-        let durable = Durable(.quick.with { $0.messageLimit = 8 })
+        let durable = Durable(.quick.with { $0.buffer.messages = 8 })
         try await durable.sender.reserve(for: "shop.number")
         #expect(durable.sender.postReserved { durable.take(1) } == nil)
         let departure = durable.take(2)
@@ -234,7 +234,7 @@ struct SenderTests {
 
     /// Also where the broker is away, and there is no room for long.
     @MainActor @Test func whoIsCancelledWhileItWaitsForAPlaceTakesUpNothing() async throws {
-        let durable = Durable(.quick.with { $0.messageLimit = 8 })
+        let durable = Durable(.quick.with { $0.buffer.messages = 8 })
         try await durable.sender.reserve(for: "shop.number")
         let waiting = (0..<3).map { _ in Task { @MainActor in try await durable.sender.reserve(for: "shop.number") } }
         await others()
@@ -251,7 +251,7 @@ struct SenderTests {
 
     /// No message was taken, so that nothing is published.
     @MainActor @Test func givingUpTellsWhoWaitsForAPlace() async throws {
-        let durable = Durable(.quick.with { $0.messageLimit = 8 })
+        let durable = Durable(.quick.with { $0.buffer.messages = 8 })
         try await durable.sender.reserve(for: "shop.number")
         let waiting = Task { @MainActor in try await durable.sender.reserve(for: "shop.number") }
         await others()
@@ -262,7 +262,7 @@ struct SenderTests {
     // MARK: Messages that are not durable
 
     @Test func whatTheBridgeHasNoRoomForIsDroppedAndCounted() throws {
-        let context = BridgeContext(FedTransport(), .quick.with { $0.messageLimit = 4 })
+        let context = BridgeContext(FedTransport(), .quick.with { $0.buffer.messages = 4 })
         let sender = PromptSender(context, Packaging(context))
         let departures = (0..<5).compactMap { sender.take($0, postedTo: "shop.number") }
         #expect(departures.count == 2 && context.outgoing.messages == 2 && context.statistics.dropped == 3)

@@ -14,7 +14,7 @@ struct TimeLimitTests {
         let configuration = BridgeConfiguration(
             failureLimit: 2,
             listenerTimeout: time,
-            backoff: Backoff(first: time, factor: .max, limit: time),
+            backoff: Backoff(first: time, limit: time),
             requestTimeout: time,
             closeTimeout: time
         )
@@ -80,11 +80,10 @@ struct TimeLimitTests {
 
     @Test func delaysGrowToTheirLimitWithoutOverflow() {
         let long = Duration.seconds(Int64.max)
-        #expect(Backoff(first: .seconds(100), factor: .max, limit: long).delay(before: 2) == long)
-        #expect(Backoff(first: long, factor: .max, limit: long).delay(before: .max) == long)
-        #expect(Backoff(first: .nanoseconds(1), factor: 2, limit: long).delay(before: 200) == long)
-        #expect(Backoff(first: .seconds(1), factor: 3, limit: .seconds(9)).delay(before: 3) == .seconds(9))
-        #expect(Backoff(first: .seconds(1), factor: 3, limit: .seconds(8)).delay(before: 3) == .seconds(8))
+        #expect(Backoff(first: long, limit: long).delay(before: .max) == long)
+        #expect(Backoff(first: .nanoseconds(1), limit: long).delay(before: 200) == long)
+        #expect(Backoff(first: .seconds(1), limit: .seconds(4)).delay(before: 3) == .seconds(4))
+        #expect(Backoff(first: .seconds(1), limit: .seconds(3)).delay(before: 3) == .seconds(3))
     }
 
     @Test func aTimeOutsideTheCalendarIsTheNearestInside() {

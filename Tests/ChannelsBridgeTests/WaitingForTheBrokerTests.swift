@@ -60,7 +60,7 @@ struct WaitingForTheBrokerTests {
             transport(until: Gate()),
             [.outgoing(.sold, durable: true)],
             configuration: .quick.with {
-                $0.messageLimit = 24
+                $0.buffer.messages = 24
                 $0.backoff = Backoff(first: .seconds(60), limit: .seconds(60))
             },
             waits: false

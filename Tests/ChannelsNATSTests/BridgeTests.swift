@@ -181,7 +181,7 @@ struct BridgeOverNATSTests {
             )
         }
         let configuration = BridgeConfiguration(
-            byteLimit: 8 << 20,
+            buffer: .init(bytes: 8 << 20),
             failureLimit: 1,
             closeTimeout: .patience
         )

@@ -31,7 +31,8 @@ struct ClusterTests {
         let servers = try await cluster()
         let configure: (inout NATSConfiguration) -> Void = {
             $0.servers = servers.map(\.url)
-            $0.streams = [NATSStream("SHOP", subjects: ["shop.>"], replicas: 3)]
+            $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
+            $0.replicas = 3
             // A new cluster elects its first leaders now, and another one when it has lost one.
             $0.requestTimeout = .patience
             $0.acknowledgementTimeout = .patience

@@ -82,7 +82,7 @@ struct DurableTests {
     }
 
     private func kitchen(_ limit: Int) -> TransportSubscription {
-        TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: limit, unsettledByteLimit: 1 << 20)
+        TransportSubscription(to: "shop.>", durableName: "kitchen", prefetchLimit: limit, prefetchByteLimit: 1 << 20)
     }
 
     /// Whether another process of the name is there before it is killed, or comes after that.
@@ -186,7 +186,7 @@ struct DurableTests {
         let server = try await NATSServer()
         let first = try await Peer.connect(to: server) {
             withStream(&$0)
-            $0.deliveries.unsettledLimit = 64
+            $0.deliveries.pendingLimit = 64
             $0.deliveries.acknowledgementWait = .seconds(5)
         }
         _ = try await first.subscribe(to: "shop.>", durableName: "kitchen")
@@ -194,7 +194,7 @@ struct DurableTests {
         _ = try await second.subscribe(to: "shop.>", durableName: "kitchen")
         let failures = await second.events.wait { $0.contains { $0.failure != nil } }.compactMap(\.failure)
         #expect(failures.count == 1 && failures[0].code == .settingsDiffer, "\(failures)")
-        for part in ["kitchen", "acknowledgementWait is 5.0 seconds at the server and 8.0", "unsettledLimit is 64"] {
+        for part in ["kitchen", "acknowledgementWait is 5.0 seconds at the server and 8.0", "pendingLimit is 64"] {
             #expect("\(failures)".contains(part), "\(part) in \(failures)")
         }
         let consumers = try await first.askJetStream("CONSUMER.LIST.SHOP")["consumers"] as? [[String: Any]]
@@ -262,7 +262,7 @@ struct DurableTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             var stream = NATSStream("SHOP", subjects: ["shop.>"])
-            stream.messageLimit = 2
+            stream.limits.messages = 2
             $0.streams = [stream]
         }
         for number in 0..<2 { try await peer.publish(String(number), to: "shop.sale", durable: true) }
@@ -289,8 +289,8 @@ struct DurableTests {
         let subscription = TransportSubscription(
             to: "shop.>",
             durableName: "kitchen",
-            unsettledLimit: 64,
-            unsettledByteLimit: byteLimit
+            prefetchLimit: 64,
+            prefetchByteLimit: byteLimit
         )
         try await peer.transport.subscribe(subscription) { message in
             heard.record(String(message.text.prefix(1)))

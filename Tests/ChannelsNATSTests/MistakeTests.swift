@@ -6,7 +6,7 @@ import Testing
 /// Values of a configuration that make no sense: they end the program and are named.
 struct MistakeTests {
     enum Mistake: String, CaseIterable, Codable {
-        case noServer, noWait, takesNothing, noReplica, noReplicaOfAStream, noAge, noBytes, noMessages, noWindow
+        case noServer, noWait, takesNothing, noReplica, noAge, noBytes, noMessages, noWindow
 
         func make() {
             var configuration = NATSConfiguration()
@@ -14,12 +14,11 @@ struct MistakeTests {
             switch self {
             case .noServer: configuration.servers = []
             case .noWait: configuration.deliveries.acknowledgementWait = .zero
-            case .takesNothing: configuration.deliveries.unsettledLimit = 0
-            case .noReplica: configuration.stateReplicas = 0
-            case .noReplicaOfAStream: configuration.streams[0].replicas = 0
-            case .noAge: configuration.streams[0].ageLimit = .zero
-            case .noBytes: configuration.streams[0].byteLimit = -1
-            case .noMessages: configuration.streams[0].messageLimit = 0
+            case .takesNothing: configuration.deliveries.pendingLimit = 0
+            case .noReplica: configuration.replicas = 0
+            case .noAge: configuration.streams[0].limits.age = .zero
+            case .noBytes: configuration.streams[0].limits.bytes = -1
+            case .noMessages: configuration.streams[0].limits.messages = 0
             case .noWindow: configuration.streams[0].duplicateWindow = .zero
             }
             _ = NATSTransport(configuration)
@@ -29,12 +28,11 @@ struct MistakeTests {
             switch self {
             case .noServer: "NATSConfiguration.servers is empty; write"
             case .noWait: "NATSConfiguration.deliveries.acknowledgementWait is 0.0 seconds; it must be positive: write"
-            case .takesNothing: "NATSConfiguration.deliveries.unsettledLimit is 0; it must be positive: write"
-            case .noReplica: "NATSConfiguration.stateReplicas is 0; it must be positive: write"
-            case .noReplicaOfAStream: "NATSStream('SHOP').replicas is 0; it must be positive: write"
-            case .noAge: "NATSStream('SHOP').ageLimit is 0.0 seconds; it must be positive: write"
-            case .noBytes: "NATSStream('SHOP').byteLimit is -1; it must be positive: write"
-            case .noMessages: "NATSStream('SHOP').messageLimit is 0; it must be positive: write"
+            case .takesNothing: "NATSConfiguration.deliveries.pendingLimit is 0; it must be positive: write"
+            case .noReplica: "NATSConfiguration.replicas is 0; it must be positive: write"
+            case .noAge: "NATSStream('SHOP').limits.age is 0.0 seconds; it must be positive: write"
+            case .noBytes: "NATSStream('SHOP').limits.bytes is -1; it must be positive: write"
+            case .noMessages: "NATSStream('SHOP').limits.messages is 0; it must be positive: write"
             case .noWindow: "NATSStream('SHOP').duplicateWindow is 0.0 seconds; it must be positive: write"
             }
         }

@@ -242,7 +242,7 @@ struct PermissionTests {
             try await Peer.connect(to: server) { $0.streams = streams }
         }
         var declared = NATSStream("SHOP", subjects: ["shop.>"])
-        declared.ageLimit = .seconds(3_600)
+        declared.limits.age = .seconds(3_600)
         let first = try await connect([declared])
         try await first.publish("1", to: "shop.sold", durable: true)
         try await first.close()
@@ -250,18 +250,18 @@ struct PermissionTests {
 
         var changed = declared
         changed.subjects = ["shop.>", "bank.>"]
-        changed.ageLimit = .seconds(60)
+        changed.limits.age = .seconds(60)
         changed.retention = .interest
-        changed.messageLimit = 5
+        changed.limits.messages = 5
         let second = try await connect([changed])
         try await second.publish("2", to: "shop.sold", durable: true)
         let failures = await second.events.wait { $0.contains { $0.failure != nil } }.compactMap(\.failure)
         let text = "\(failures.first.map { "\($0)" } ?? "")"
         #expect(failures.count == 1 && failures.first?.code == .settingsDiffer, "\(failures)")
         for part in [
-            "SHOP", "subjects is shop.> at the server and bank.>, shop.> in the code", "ageLimit is 3600.0 seconds",
+            "SHOP", "subjects is shop.> at the server and bank.>, shop.> in the code", "limits.age is 3600.0 seconds",
             "retention is limits at the server and interest in the code",
-            "messageLimit is unlimited at the server and 5",
+            "limits.messages is unlimited at the server and 5",
         ] { #expect(text.contains(part), "\(part) in \(text)") }
         // It is not told again at each connection.
         server.kill()

@@ -157,7 +157,7 @@ struct PublishingOverNATSTests {
         let server = try await NATSServer()
         var small = NATSStream("SHOP", subjects: ["shop.>"])
         small.retention = .interest
-        small.messageLimit = 2
+        small.limits.messages = 2
         let reader = try await Peer.connect(to: server) { $0.streams = [small] }
         let received = try await reader.subscribe(to: "shop.number", durableName: "reader")
         try await withBridge(over: server, [.outgoing(.number, durable: true)], streams: [small]) { board, bridge in

@@ -26,7 +26,7 @@ struct StreamSettingsTests {
         bucket.keepsLastValues = true
         #expect(bucket.differences(from: try found(#"{"max_age":0,"max_bytes":1000}"#)).isEmpty)
         let differences = bucket.differences(from: try found(#"{"max_age":60000000000}"#))
-        #expect(differences.count == 1 && differences[0].hasPrefix("ageLimit is 60.0 seconds at the server"))
+        #expect(differences.count == 1 && differences[0].hasPrefix("limits.age is 60.0 seconds at the server"))
     }
 
     /// What is full is waited for.

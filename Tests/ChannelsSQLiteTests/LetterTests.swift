@@ -123,7 +123,7 @@ struct LetterTests {
         _ = try await box.putBack("2", over: over())
         let transport = try await file.connected()
         let release = Recorder<InboundMessage>()
-        let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 1)
+        let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen", prefetchLimit: 1)
         try await transport.subscribe(subscription) { release.record($0) }
         for text in ["a", "b"] { try await transport.publish(message(text), durable: true) }
         await release.wait(count: 1)

@@ -15,11 +15,11 @@ struct MistakeTests {
             case .noPath: configuration.path = ""
             case .pathWithZero: configuration.path = "sales\u{0}.sqlite"
             case .noBusyTimeout: configuration.busyTimeout = .zero
-            case .noAge: configuration.retention.ageLimit = .zero
+            case .noAge: configuration.retention.age = .zero
             case .noBody: configuration.bodyLimit = 0
-            case .takesNothing: configuration.unsettledLimit = 0
-            case .noMessages: configuration.retention.messageLimit = 0
-            case .negativeBytes: configuration.retention.byteLimit = -1
+            case .takesNothing: configuration.prefetchLimit = 0
+            case .noMessages: configuration.retention.messages = 0
+            case .negativeBytes: configuration.retention.bytes = -1
             }
             _ = SQLiteTransport(configuration)
         }
@@ -29,11 +29,11 @@ struct MistakeTests {
             case .noPath: #"SQLiteConfiguration.path is "", not a path: write"#
             case .pathWithZero: #"SQLiteConfiguration.path is 'sales\0.sqlite', not a path: write"#
             case .noBusyTimeout: "SQLiteConfiguration.busyTimeout is 0.0 seconds; it must be positive: write"
-            case .noAge: "SQLiteConfiguration.retention.ageLimit is 0.0 seconds; it must be positive: write"
+            case .noAge: "SQLiteConfiguration.retention.age is 0.0 seconds; it must be positive: write"
             case .noBody: "SQLiteConfiguration.bodyLimit is 0; it must be positive: write"
-            case .takesNothing: "SQLiteConfiguration.unsettledLimit is 0; it must be positive: write"
-            case .noMessages: "SQLiteConfiguration.retention.messageLimit is 0; it must be positive: write"
-            case .negativeBytes: "SQLiteConfiguration.retention.byteLimit is -1; it must be positive: write"
+            case .takesNothing: "SQLiteConfiguration.prefetchLimit is 0; it must be positive: write"
+            case .noMessages: "SQLiteConfiguration.retention.messages is 0; it must be positive: write"
+            case .negativeBytes: "SQLiteConfiguration.retention.bytes is -1; it must be positive: write"
             }
         }
     }
@@ -43,7 +43,7 @@ struct MistakeTests {
     func shortestAndLongestDurationsOpenTheFile(duration: Duration) async throws {
         let file = TemporaryFile()
         var configuration = SQLiteConfiguration(path: file.path, busyTimeout: duration)
-        configuration.retention.ageLimit = duration
+        configuration.retention.age = duration
         let transport = SQLiteTransport(configuration)
         try await transport.connect { _ in }
         try await transport.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { message in

@@ -21,7 +21,7 @@ struct RetentionTests {
         for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
         await held.wait(count: 10)
         try await transport.close(timeout: .patience)
-        let retention = SQLiteConfiguration.Retention(messageLimit: 2)
+        let retention = SQLiteConfiguration.Retention(messages: 2)
         let kept = try await pruned(retention, database)
         #expect(kept == 10)
     }
@@ -32,12 +32,12 @@ struct RetentionTests {
         let body = String(repeating: "x", count: 10_000)
         for _ in 0..<10 { try await transport.publish(message(body), durable: true) }
         try await transport.close(timeout: .patience)
-        #expect(try await pruned(.init(messageLimit: 10, byteLimit: 1 << 20), database) == 10)
-        #expect(try await pruned(.init(messageLimit: 8), database) == 8)
-        #expect(try await pruned(.init(byteLimit: 50_000), database) == 5)
+        #expect(try await pruned(.init(messages: 10, bytes: 1 << 20), database) == 10)
+        #expect(try await pruned(.init(messages: 8), database) == 8)
+        #expect(try await pruned(.init(bytes: 50_000), database) == 5)
         let old = "UPDATE channels_messages SET time = time - 100 WHERE number <= 7"
         try await database.write { try $0.execute(sql: old) }
-        #expect(try await pruned(.init(ageLimit: .seconds(50)), database) == 3)
+        #expect(try await pruned(.init(age: .seconds(50)), database) == 3)
     }
 
     /// Nothing that it is to hear is stored, so it needs nothing of it.
@@ -47,7 +47,7 @@ struct RetentionTests {
         try await transport.subscribe(to: "bank.>", durableName: "books") { _ in }
         for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
         try await transport.close(timeout: .patience)
-        #expect(try await pruned(.init(messageLimit: 2), database) == 2)
+        #expect(try await pruned(.init(messages: 2), database) == 2)
     }
 
     /// Each of them passes what the other one needs nothing of, without writing that.
@@ -60,7 +60,7 @@ struct RetentionTests {
         let database = try file.foreignDatabase()
         let ids = try await database.read { try Int64.fetchAll($0, sql: "SELECT id FROM channels_consumers") }
         // As the two connections do, by turns.
-        for id in ids { try remove(.init(messageLimit: 2), passed: [id: 10]) }
+        for id in ids { try remove(.init(messages: 2), passed: [id: 10]) }
         #expect(try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages") } == 2)
         for transport in transports { try await transport.close(timeout: .patience) }
     }

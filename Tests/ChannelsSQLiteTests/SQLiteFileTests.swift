@@ -309,7 +309,9 @@ struct SQLiteFileTests {
     }
 
     @Test func bodiesHaveALimit() async throws {
-        let transport = try await file.connected(SQLiteConfiguration(path: file.path, bodyLimit: 10))
+        var configuration = SQLiteConfiguration(path: file.path)
+        configuration.bodyLimit = 10
+        let transport = try await file.connected(configuration)
         let error = await #expect(throws: BridgeError.self) {
             try await transport.publish(message("more than ten bytes"), durable: false)
         }

@@ -163,12 +163,12 @@ struct SQLiteTransportTests {
         try await second.close(timeout: .patience)
     }
 
-    @Test(arguments: [SQLiteConfiguration(path: "-").unsettledLimit, 3])
+    @Test(arguments: [SQLiteConfiguration(path: "-").prefetchLimit, 3])
     func aProcessThatIsBusyLeavesMessagesToAnotherOfItsName(limit: Int) async throws {
-        let configuration = SQLiteConfiguration(path: file.path, unsettledLimit: limit)
+        let configuration = SQLiteConfiguration(path: file.path, prefetchLimit: limit)
         let busy = try await file.connected(configuration)
         var kitchen = TransportSubscription(to: "shop.>", durableName: "kitchen")
-        kitchen.unsettledLimit = 10_000
+        kitchen.prefetchLimit = 10_000
         let held = Recorder<InboundMessage>()
         try await busy.subscribe(kitchen) { held.record($0) }
         for number in 0..<300 {
@@ -283,7 +283,7 @@ struct SQLiteTransportTests {
     @Test func nameWithoutRoomForTheNextMessageWaits() throws {
         let name = SQLiteDurableName(
             name: ExactText("kitchen"),
-            subscription: TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledByteLimit: 1_500),
+            subscription: TransportSubscription(to: "shop.>", durableName: "kitchen", prefetchByteLimit: 1_500),
             queue: HandlerQueue { _ in },
             limit: 10
         )

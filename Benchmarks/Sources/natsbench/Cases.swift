@@ -150,7 +150,7 @@ struct BridgeCase: Case {
         token = receiving[.bench].listen { [arrivals] _ in arrivals.arrived() }
         for (board, routes) in [(sending, [BridgeRoute.outgoing(.bench)]), (receiving, [.incoming(.bench)])] {
             var configuration = BridgeConfiguration()
-            (configuration.messageLimit, configuration.byteLimit) = (.max, .max)
+            configuration.buffer = .init(messages: .max, bytes: .max)
             let bridge = Bridge(
                 "bench",
                 switchboard: board,

@@ -110,7 +110,7 @@ struct DurableBridgeCase: Case {
         ]
         for (board, route) in hears ? ends : Array(ends.prefix(1)) {
             var configuration = BridgeConfiguration()
-            (configuration.messageLimit, configuration.byteLimit) = (.max, .max)
+            configuration.buffer = .init(messages: .max, bytes: .max)
             var server = NATSConfiguration(servers: [url])
             server.streams = [NATSStream("STREAM", subjects: ["bench.stream.>"])]
             let bridge = Bridge(

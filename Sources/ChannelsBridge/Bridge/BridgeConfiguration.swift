@@ -4,6 +4,25 @@ internal import Channels
 ///
 /// Limits must be positive and names valid; otherwise `Bridge.init` traps.
 public struct BridgeConfiguration: Sendable {
+    /// How much a bridge may hold, in messages and in bytes.
+    public struct Buffer: Hashable, Sendable {
+        /// The number of messages.
+        public var messages: Int
+        /// The total size in bytes of encoded messages, headers and duplicate-detection state. Unencoded
+        /// messages and listeners' own memory do not count.
+        ///
+        /// Below 32 MiB, or 8 MiB × (durable incoming routes + 1), a durable route remembers fewer than 16,384
+        /// received messages: if more messages than it remembers fail in rotation, their failures are not
+        /// counted up to ``BridgeConfiguration/failureLimit``.
+        public var bytes: Int
+
+        /// Creates a buffer; by default for 131,072 messages and 256 MiB.
+        public init(messages: Int = 131_072, bytes: Int = 256 << 20) {
+            self.messages = messages
+            self.bytes = bytes
+        }
+    }
+
     /// Encodes messages, unless a route has a codec of its own. All processes that exchange messages must use
     /// the same codec. JSON by default.
     public var codec: any Codec
@@ -20,20 +39,13 @@ public struct BridgeConfiguration: Sendable {
     /// ``backoff``. ``DeadLetterBox`` republishes letters. `dead` by default. If it is nil, dead letters are
     /// only passed to the handler, and lost without one.
     public var deadLetters: String?
-    /// How many messages all routes of the bridge may hold together: half for messages to be sent or
-    /// acknowledged, half for messages queued for listeners, including lanes and mailboxes.
+    /// How much all routes of the bridge may hold together: half for messages to be sent or acknowledged, half
+    /// for messages queued for listeners, including lanes and mailboxes.
     ///
     /// One route may hold a quarter of its half; with three or more durable incoming routes, each gets an
     /// equal share, and all remaining routes together get one more. A message that does not fit is dropped,
-    /// counted and reported as a fault; durable routes fetch no more than their share. 131,072 by default.
-    public var messageLimit: Int
-    /// The total size of encoded messages, headers and duplicate-detection state that the bridge may hold.
-    ///
-    /// Half is for each direction; one route may use a quarter of its half. Unencoded messages and listeners'
-    /// own memory do not count. 256 MiB by default. Below 32 MiB, or 8 MiB × (durable incoming routes + 1), a
-    /// durable route remembers fewer than 16,384 received messages: if more messages than it remembers fail
-    /// in rotation, their failures are not counted up to ``failureLimit``.
-    public var byteLimit: Int
+    /// counted and reported as a fault; durable routes fetch no more than their share.
+    public var buffer: Buffer
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024
     /// by default.
     ///
@@ -68,7 +80,7 @@ public struct BridgeConfiguration: Sendable {
     /// How long closing a bridge may take: sending queued messages, and delivering received ones. Ten seconds
     /// by default. Zero does not wait.
     public var closeTimeout: Duration
-    /// The clock for the delays before retries.
+    /// The clock that measures the delays and timeouts; a test passes one that it advances itself.
     public var clock: any Clock<Duration>
 
     /// Creates a configuration; every value has a default.
@@ -76,8 +88,7 @@ public struct BridgeConfiguration: Sendable {
         codec: any Codec = JSONCodec(),
         subjectPrefix: String = "",
         deadLetters: String? = "dead",
-        messageLimit: Int = 131_072,
-        byteLimit: Int = 256 << 20,
+        buffer: Buffer = Buffer(),
         unacknowledgedLimit: Int = 1_024,
         failureLimit: Int = 24,
         deliveryLimit: Int? = nil,
@@ -91,8 +102,7 @@ public struct BridgeConfiguration: Sendable {
         self.codec = codec
         self.subjectPrefix = subjectPrefix
         self.deadLetters = deadLetters
-        self.messageLimit = messageLimit
-        self.byteLimit = byteLimit
+        self.buffer = buffer
         self.unacknowledgedLimit = unacknowledgedLimit
         self.failureLimit = failureLimit
         self.deliveryLimit = deliveryLimit
@@ -105,12 +115,12 @@ public struct BridgeConfiguration: Sendable {
     }
 
     /// How many messages one route may hold in one direction.
-    var routeLimit: Int { max(messageLimit / 8, 1) }
+    var routeLimit: Int { max(buffer.messages / 8, 1) }
     /// How many messages one route remembers of those it has received. Not fewer with a lower limit: a message that is
     /// forgotten while it waits to be retried would never reach ``failureLimit``.
     var window: Int { max(routeLimit, 16_384) }
     /// How many bytes they may have together.
-    var routeByteLimit: Int { max(byteLimit / 8, 1) }
+    var routeByteLimit: Int { max(buffer.bytes / 8, 1) }
     /// The delay between attempts to publish: the broker does not come back sooner if it is asked less often.
     func pause(before attempt: Int) -> Duration { min(backoff.delay(before: attempt), .seconds(30)) }
 
@@ -135,9 +145,9 @@ public struct BridgeConfiguration: Sendable {
         Settings.check(
             "BridgeConfiguration",
             limits: [
-                ("messageLimit", messageLimit), ("byteLimit", byteLimit), ("unacknowledgedLimit", unacknowledgedLimit),
-                ("failureLimit", failureLimit), ("deliveryLimit", deliveryLimit),
-                ("concurrentRequestLimit", concurrentRequestLimit),
+                ("buffer.messages", buffer.messages), ("buffer.bytes", buffer.bytes),
+                ("unacknowledgedLimit", unacknowledgedLimit), ("failureLimit", failureLimit),
+                ("deliveryLimit", deliveryLimit), ("concurrentRequestLimit", concurrentRequestLimit),
             ],
             times: [("listenerTimeout", listenerTimeout), ("requestTimeout", requestTimeout)]
         )

@@ -20,8 +20,8 @@ extension BridgeContext {
     /// most, so that one part is left for routes that are not durable.
     func shareOfDurableRoute() -> (share: Share, reserved: Charge?) {
         let parts = max(durableRoutes + 1, 4)
-        let messages = max(configuration.messageLimit / 2 / parts, 1)
-        let bytes = max(configuration.byteLimit / 2 / parts, 1)
+        let messages = max(configuration.buffer.messages / 2 / parts, 1)
+        let bytes = max(configuration.buffer.bytes / 2 / parts, 1)
         // Its windows take up half of its bytes at most.
         let window = max(min(configuration.window, bytes / 2 / Self.windowEntry), 1)
         let share = Share(messages: messages, bytes: max(bytes - window * Self.windowEntry, 1), window: window)

@@ -28,7 +28,7 @@ final class BridgeContext: Sendable {
         self.record = record
         durableRoutes = parts.count { $0.kind == .incoming && $0.isDurable }
         (transport, configuration) = (record.transport, record.configuration)
-        let (messages, bytes) = (max(configuration.messageLimit / 2, 1), max(configuration.byteLimit / 2, 1))
+        let (messages, bytes) = (max(configuration.buffer.messages / 2, 1), max(configuration.buffer.bytes / 2, 1))
         outgoing = Budget(messages: messages, bytes: bytes)
         incoming = Budget(messages: messages, bytes: bytes)
     }

@@ -43,9 +43,7 @@ extension BridgeRoute {
         durable("begin with earlier ones") { $0.start = start }
     }
 
-    /// Returns undecodable durable messages to the broker, up to this many times.
-    ///
-    /// A route without this modifier does so twice.
+    /// Returns undecodable durable messages to the broker, up to this many times: twice, except in tests.
     ///
     /// They are redelivered after the delays of ``BridgeConfiguration/backoff``, behind decodable messages,
     /// so that a newer process with the same durable name can decode them. Then they become dead letters,
@@ -55,7 +53,7 @@ extension BridgeRoute {
     /// A message whose envelope is not valid is a dead letter at once, as are messages that are not durable.
     ///
     /// - Precondition: The route receives durable messages, and the number is not negative.
-    public func retryingUndecodable(atMost retries: Int) -> BridgeRoute {
+    package func retryingUndecodable(atMost retries: Int) -> BridgeRoute {
         require(
             retries >= 0,
             "BridgeRoute.retryingUndecodable(atMost: \(retries)): the number must not be negative; write 0 or more"

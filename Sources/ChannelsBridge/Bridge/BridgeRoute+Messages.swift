@@ -3,7 +3,7 @@ public import Channels
 extension BridgeRoute {
     /// Publishes the messages that are posted on a name in this process.
     ///
-    /// Messages posted before the bridge is connected are queued, up to ``BridgeConfiguration/messageLimit``.
+    /// Messages posted before the bridge is connected are queued, within its ``BridgeConfiguration/buffer``.
     /// Durable messages are published in order, several before the first is acknowledged, and repeated until
     /// they are acknowledged. `postAndWait` also waits for publishing: when it returns, the broker has
     /// acknowledged a durable message, or the report contains the error.

@@ -41,7 +41,7 @@ extension DeadLetterBox {
         }
     }
 
-    /// Republishes one letter, like ``putBack(over:atMost:quiet:)``.
+    /// Republishes one letter, like ``putBack(over:atMost:)``.
     ///
     /// Over NATS, the letter is then removed.
     ///
@@ -50,7 +50,7 @@ extension DeadLetterBox {
     ///   - transport: A transport that is not connected. It is closed at the end.
     /// - Returns: The letter.
     /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, several have that message, or it
-    ///   was put back before; the errors of ``putBack(over:atMost:quiet:)``.
+    ///   was put back before; the errors of ``putBack(over:atMost:)``.
     public func putBack(_ id: String, over transport: any Transport) async throws -> Letter {
         try await withConnection(transport) {
             let letter = try await letter(id, connected: transport)

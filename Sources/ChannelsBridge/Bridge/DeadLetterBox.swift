@@ -21,8 +21,8 @@ public struct DeadLetterBox: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name in ``BridgeConfiguration/deadLetters``.
-    ///   - configuration: The configuration of the bridges, for ``BridgeConfiguration/subjectPrefix`` and
-    ///     ``BridgeConfiguration/clock``.
+    ///   - configuration: The configuration of the bridges, for its
+    ///     ``BridgeConfiguration/subjectPrefix``.
     public init(_ name: String, configuration: BridgeConfiguration = BridgeConfiguration()) {
         prefix = configuration.subject(of: name)
         self.configuration = configuration
@@ -47,17 +47,22 @@ public struct DeadLetterBox: Sendable {
     /// - Parameters:
     ///   - transport: A transport that is not connected. It is closed at the end.
     ///   - limit: How many to put back.
-    ///   - quiet: When no letter has arrived for this long, although there should be more, the box counts as
-    ///     empty. Zero or less throws ``BridgeError/Code/timedOut`` at once.
     /// - Returns: How many were put back. If an earlier call was killed, its letters become available again
     ///   after the broker's acknowledgement wait (8 seconds over NATS).
     /// - Throws: The first error, once the rest is done: the transport's, or ``BridgeError/Code/invalidName``
     ///   for a letter of a name that belongs to the broker. Unacknowledged letters stay in the box, although
     ///   one may have been put back.
-    public func putBack(
+    public func putBack(over transport: any Transport, atMost limit: Int = .max) async throws -> Int {
+        try await putBack(over: transport, atMost: limit, quiet: Self.quiet)
+    }
+
+    /// Of a broker that cannot count its letters, the box counts as empty when none has arrived for so long.
+    package static let quiet = Duration.seconds(2)
+
+    package func putBack(
         over transport: any Transport,
         atMost limit: Int = .max,
-        quiet: Duration = .seconds(2)
+        quiet: Duration
     ) async throws -> Int {
         guard quiet > .zero else {
             throw BridgeError(.timedOut, subject: prefix, detail: "no letter arrives within \(quiet)")
@@ -86,7 +91,7 @@ public struct DeadLetterBox: Sendable {
     package func putBack(
         connected transport: any Transport,
         _ limit: Int = .max,
-        _ quiet: Duration = .seconds(2)
+        _ quiet: Duration = Self.quiet
     ) async throws -> Int {
         let letters = InboundQueue<InboundMessage>(limit: .max, byteLimit: .max)
         let pattern = try pattern

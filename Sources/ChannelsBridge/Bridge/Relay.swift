@@ -45,7 +45,6 @@ public struct Relay: Sendable {
     ///     then holds only within each relay.
     ///   - deadLetters: The name under which the source keeps messages that the target refuses: with `dead`,
     ///     messages on `shop.sold` are kept on `dead.shop.sold`.
-    ///   - backoff: How long it waits between attempts.
     ///   - onFailure: Called for each failed attempt, once for messages that fail together, and for failures
     ///     reported by the transports.
     /// - Precondition: `deadLetters` is a channel name.
@@ -55,7 +54,27 @@ public struct Relay: Sendable {
         matching pattern: ChannelPattern = ">",
         name: String = "relay",
         deadLetters: String = "dead",
-        backoff: Backoff = Backoff(),
+        onFailure: @escaping @Sendable (BridgeError) -> Void = { _ in }
+    ) {
+        self.init(
+            from: source,
+            to: target,
+            matching: pattern,
+            name: name,
+            deadLetters: deadLetters,
+            backoff: Backoff(),
+            onFailure: onFailure
+        )
+    }
+
+    /// Creates a relay that waits so long between attempts.
+    package init(
+        from source: any Transport,
+        to target: any Transport,
+        matching pattern: ChannelPattern = ">",
+        name: String = "relay",
+        deadLetters: String = "dead",
+        backoff: Backoff,
         onFailure: @escaping @Sendable (BridgeError) -> Void = { _ in }
     ) {
         let isName = (try? ChannelName<Never>(validating: deadLetters)) != nil
@@ -114,7 +133,7 @@ public struct Relay: Sendable {
     private func relay() async throws {
         let waiting = Locked<[InboundMessage]>([])
         let (bell, ring) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning, unsettledLimit: 256)
+        let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning, prefetchLimit: 256)
         try await retry(atMost: Self.longestPause) {
             try await source.subscribe(subscription) { message in
                 // Dead letters stay at the source.

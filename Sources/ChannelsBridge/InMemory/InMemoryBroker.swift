@@ -11,7 +11,7 @@ internal import Channels
 /// - Messages are delivered on the publisher's thread, before `publish` returns, unless another thread is
 ///   delivering to the same subscription.
 /// - A durable message is stored for each durable name that has subscribed before and whose pattern matches,
-///   and the last ``Limits/replayedMessages`` for names that subscribe later.
+///   and the last 1,024 for names that subscribe later.
 /// - Unsettled messages are delivered again when their connection ends, but not when it is slow.
 /// - A durable message with the `ce-id` of an earlier one, among the last 65,536 at least, is acknowledged
 ///   and dropped.
@@ -23,23 +23,23 @@ public final class InMemoryBroker: Sendable {
     /// Opens when the broker is released: no delay of a message is waited for any longer.
     private let isReleased = Latch()
 
-    /// The limits of a broker.
-    public struct Limits: Hashable, Sendable {
+    /// The limits of a broker: constants, except for tests. They are of the size of a NATS server's.
+    package struct Limits: Hashable, Sendable {
         /// The maximum number of bytes of a body.
-        public var bodyLimit: Int
+        package var bodyLimit: Int
         /// How many messages are stored for one durable name and pattern.
-        public var keptMessages: Int
+        package var keptMessages: Int
         /// How many messages a transport queues while its connection is broken.
-        public var unsentMessages: Int
+        package var unsentMessages: Int
         /// How many of the last durable messages are stored for durable names that subscribe later. 1,024 by
         /// default.
         ///
         /// With 0, such a name begins with the next message, and transports do not have
         /// `TransportCapabilities.replay`.
-        public var replayedMessages: Int
+        package var replayedMessages: Int
 
         /// Creates limits.
-        public init(
+        package init(
             bodyLimit: Int = 1 << 20,
             keptMessages: Int = 65_536,
             unsentMessages: Int = 1_024,
@@ -52,13 +52,16 @@ public final class InMemoryBroker: Sendable {
         }
     }
 
+    /// Creates an empty broker, for bodies of up to 1 MiB and up to 65,536 messages of each durable name.
+    public convenience init() { self.init(limits: Limits()) }
+
     /// Creates an empty broker.
     ///
     /// - Parameters:
     ///   - limits: The maximum sizes of messages and buffers.
     ///   - clock: The clock for timeouts of requests and delays of redeliveries.
     /// - Precondition: The limits are positive; `replayedMessages` may be 0.
-    public init(limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock()) {
+    package init(limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock()) {
         Settings.check(
             "InMemoryBroker.Limits",
             limits: [

@@ -191,7 +191,7 @@ struct InMemoryBrokerState {
         let member = DurableConsumer.Member(
             connection: connection.number,
             queue: queue,
-            room: Room(messages: wanted.unsettledLimit, bytes: wanted.unsettledByteLimit)
+            room: Room(messages: wanted.prefetchLimit, bytes: wanted.prefetchByteLimit)
         )
         begin(key, from: (wanted.start ?? .beginning).position)
         connection.memberships.append((key, member))

@@ -92,7 +92,7 @@ public protocol Transport: Sendable {
     /// messages that were published without `durable` are also delivered. The name persists at the broker
     /// after closing. Messages that are unsettled when the connection ends, or when the broker's
     /// acknowledgement wait is over, are delivered again. No more than
-    /// ``TransportSubscription/unsettledLimit`` messages are unsettled at a time.
+    /// ``TransportSubscription/prefetchLimit`` messages are unsettled at a time.
     ///
     /// - Parameters:
     ///   - subscription: The pattern, and for durable messages the name and how much to fetch.

@@ -27,10 +27,10 @@ public struct TransportSubscription: Hashable, Sendable {
     public var start: ReplayStart?
     /// How many messages of the durable name may be delivered to this transport and be unsettled. The
     /// transport fetches no more; the others wait at the broker.
-    public var unsettledLimit: Int
+    public var prefetchLimit: Int
     /// How many bytes the unsettled messages may have together, with headers. A single larger message is
     /// delivered when nothing else is unsettled.
-    public var unsettledByteLimit: Int
+    public var prefetchByteLimit: Int
 
     private var exactDurableName: ExactText?
     private var exactGroup: ExactText?
@@ -41,14 +41,14 @@ public struct TransportSubscription: Hashable, Sendable {
         durableName: String? = nil,
         group: String? = nil,
         start: ReplayStart? = nil,
-        unsettledLimit: Int = 1_024,
-        unsettledByteLimit: Int = 64 << 20
+        prefetchLimit: Int = 1_024,
+        prefetchByteLimit: Int = 64 << 20
     ) {
         self.pattern = pattern
         exactDurableName = durableName.map { ExactText($0) }
         exactGroup = group.map { ExactText($0) }
         self.start = start
-        self.unsettledLimit = unsettledLimit
-        self.unsettledByteLimit = unsettledByteLimit
+        self.prefetchLimit = prefetchLimit
+        self.prefetchByteLimit = prefetchByteLimit
     }
 }

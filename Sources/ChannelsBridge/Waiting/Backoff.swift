@@ -1,20 +1,17 @@
 internal import Channels
 
-/// Delays between retries, which grow up to a limit.
+/// Delays between retries, each twice the one before, up to a limit.
 public struct Backoff: Hashable, Sendable {
     /// The delay before the first retry.
     public var first: Duration
-    /// The factor by which each delay exceeds the previous one.
-    public var factor: Int
-    /// The longest delay.
+    /// The longest delay. With ``first``, all delays are equal.
     public var limit: Duration
 
     /// Creates a back-off.
     ///
-    /// - Precondition: `factor` is at least 1 and no duration is negative.
-    public init(first: Duration = .milliseconds(100), factor: Int = 2, limit: Duration = .seconds(30)) {
+    /// - Precondition: No duration is negative.
+    public init(first: Duration = .milliseconds(100), limit: Duration = .seconds(30)) {
         self.first = first
-        self.factor = factor
         self.limit = limit
         check()
     }
@@ -22,9 +19,8 @@ public struct Backoff: Hashable, Sendable {
     /// Traps if its values, which may have been changed since, make no back-off.
     func check() {
         require(
-            factor >= 1 && first >= .zero && limit >= .zero,
-            "Backoff(first: \(first), factor: \(factor), limit: \(limit)) is not a valid back-off: use a factor of 1 or more, "
-                + "and durations of .zero or more"
+            first >= .zero && limit >= .zero,
+            "Backoff(first: \(first), limit: \(limit)) is not a valid back-off: use durations of .zero or more"
         )
     }
 
@@ -33,11 +29,11 @@ public struct Backoff: Hashable, Sendable {
     /// - Complexity: O(log(`limit` / `first`)).
     public func delay(before repetition: Int) -> Duration {
         var delay = min(first, limit)
-        guard factor > 1, delay > .zero else { return delay }
+        guard delay > .zero else { return delay }
         for _ in 1..<max(repetition, 1) {
             // The product might be too large for a duration.
-            guard delay <= limit / factor else { return limit }
-            delay *= factor
+            guard delay <= limit / 2 else { return limit }
+            delay *= 2
         }
         return delay
     }

@@ -39,7 +39,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         case .taken: break
         case .full:
             let limit = context.configuration.routeLimit
-            let detail = "\(limit) requests wait for an answer, or the bridge has reached its messageLimit or byteLimit"
+            let detail = "\(limit) requests wait for an answer, or the bridge has filled its buffer"
             let error = BridgeError(.bufferFull, subject: name, detail: detail)
             context.lose(error, \.overflowed)
             reply(to: request, failure: "\(error)")

@@ -60,8 +60,8 @@ final class IncomingWorker: RouteWorker {
             durableName: isDurable ? delivery.durableName : nil,
             group: isDurable ? nil : options.group?.text,
             start: options.start,
-            unsettledLimit: share.messages,
-            unsettledByteLimit: share.bytes
+            prefetchLimit: share.messages,
+            prefetchByteLimit: share.bytes
         )
         try await context.transport.subscribe(subscription) { [weak self] message in self?.take(message) }
     }
@@ -74,7 +74,7 @@ final class IncomingWorker: RouteWorker {
             // A durable route fetches no more than fits; this is for transports that deliver more.
             guard let settle = inbound.settle else {
                 let detail =
-                    "\(share.messages) messages or \(share.bytes) bytes are queued for listeners, or the bridge has reached its messageLimit or byteLimit"
+                    "\(share.messages) messages or \(share.bytes) bytes are queued for listeners, or the bridge has filled its buffer"
                 let error = BridgeError(.bufferFull, subject: inbound.message.subject, detail: detail)
                 return context.lose(error, \.overflowed)
             }

@@ -52,7 +52,7 @@ extension TransportConformance {
             let transport = try await run.connected()
             let heard = Recorder<InboundMessage>()
             var subscription = TransportSubscription(to: try run.pattern("a"), durableName: run.durableName("few"))
-            subscription.unsettledLimit = 3
+            subscription.prefetchLimit = 3
             try await transport.subscribe(subscription) { heard.record($0) }
             try await run.publish(numbered(10), to: "a", durable: true, on: transport)
             var settled = 0

@@ -36,10 +36,10 @@ struct ConsumerRequest: Encodable {
             deliverPolicy: "all",
             filterSubject: pattern,
             ackWait: deliveries.acknowledgementWait.nanoseconds,
-            maxAckPending: max(1, deliveries.unsettledLimit),
+            maxAckPending: max(1, deliveries.pendingLimit),
             inactiveThreshold: deliveries.isTemporary ? Duration.seconds(300).nanoseconds : nil
         )
-        switch (start ?? deliveries.start).position {
+        switch (start ?? .beginning).position {
         case .beginning: break
         case .new: config.deliverPolicy = "new"
         case .sequence(let number):
@@ -122,7 +122,7 @@ extension ConsumerRequest {
         var differences = SettingDifferences()
         let (found, limit) = (found.config, SettingDifferences.limit as (Int) -> String)
         differences.compare("acknowledgementWait", found?.ackWait, config.ackWait, SettingDifferences.time)
-        differences.compare("unsettledLimit", found?.maxAckPending, config.maxAckPending)
+        differences.compare("pendingLimit", found?.maxAckPending, config.maxAckPending)
         differences.compare("the number of deliveries", found?.maxDeliver, config.maxDeliver, limit)
         return differences.texts
     }

@@ -115,8 +115,8 @@ final class DurableSubscription: Sendable {
             ConsumerRequest(stream: stream, name: name, pattern: pattern, from: wanted.start, deliveries),
             PullState(
                 Room(
-                    messages: min(wanted.unsettledLimit, max(1, deliveries.unsettledLimit)),
-                    bytes: wanted.unsettledByteLimit
+                    messages: min(wanted.prefetchLimit, max(1, deliveries.pendingLimit)),
+                    bytes: wanted.prefetchByteLimit
                 )
             ),
             onMessage: onMessage,

@@ -49,6 +49,8 @@ final class JetStream: Sendable {
     ///
     /// - Returns: How an existing one differs.
     func create(_ stream: NATSStream) async throws -> [String] {
+        var stream = stream
+        stream.replicas = configuration.replicas
         try WireRules.check(token: stream.name)
         for subject in stream.subjects { try WireRules.check(pattern: subject) }
         // Asked for first: a user who may not create streams can use one.

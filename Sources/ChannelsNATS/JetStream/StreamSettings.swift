@@ -25,10 +25,10 @@ struct StreamSettings: Codable {
         storage = stream.storage == .file ? "file" : "memory"
         retention = stream.retention == .interest ? "interest" : "limits"
         numReplicas = stream.replicas
-        let age = stream.ageLimit?.nanoseconds ?? 0
+        let age = stream.limits.age?.nanoseconds ?? 0
         maxAge = age
-        maxBytes = Int64(stream.byteLimit ?? -1)
-        maxMsgs = Int64(stream.messageLimit ?? -1)
+        maxBytes = Int64(stream.limits.bytes ?? -1)
+        maxMsgs = Int64(stream.limits.messages ?? -1)
         maxMsgsPerSubject = stream.keepsLastValues ? 1 : -1
         // A full stream refuses new messages instead of discarding acknowledged ones.
         discard = "new"
@@ -70,14 +70,24 @@ extension NATSStream {
         }
         differences.compare("replicas", found.numReplicas, wanted.numReplicas)
         // A value that expires by age is set again by the next process that joins.
-        differences.compare("ageLimit", found.maxAge, wanted.maxAge, SettingDifferences.time)
+        differences.compare("limits.age", found.maxAge, wanted.maxAge, SettingDifferences.time)
         // For a bucket, the server or other programs may set the rest.
         if keepsLastValues { return differences.texts }
         differences.compare("storage", found.storage, wanted.storage)
         differences.compare("retention", found.retention, wanted.retention)
         differences.compare("what a full stream discards", found.discard, wanted.discard)
-        differences.compare("byteLimit", found.maxBytes.map { max($0, -1) }, wanted.maxBytes, SettingDifferences.limit)
-        differences.compare("messageLimit", found.maxMsgs.map { max($0, -1) }, wanted.maxMsgs, SettingDifferences.limit)
+        differences.compare(
+            "limits.bytes",
+            found.maxBytes.map { max($0, -1) },
+            wanted.maxBytes,
+            SettingDifferences.limit
+        )
+        differences.compare(
+            "limits.messages",
+            found.maxMsgs.map { max($0, -1) },
+            wanted.maxMsgs,
+            SettingDifferences.limit
+        )
         differences.compare("duplicateWindow", found.duplicateWindow, wanted.duplicateWindow, SettingDifferences.time)
         return differences.texts
     }

@@ -114,8 +114,7 @@ actor StreamSetup {
             where error.code == .notStored
         {}
         let name = prefix.uppercased().replacing(".", with: "_")
-        let replicas = configuration.streams.map(\.replicas).max() ?? 1
-        try await create(NATSStream(name, subjects: [prefix + ".>"], replicas: replicas))
+        try await create(NATSStream(name, subjects: [prefix + ".>"]))
     }
 
     /// The bucket of the states.
@@ -158,7 +157,6 @@ actor StreamSetup {
             if let failure { throw failure }
         case .states:
             var stream = NATSStream(configuration.stateStream, subjects: [configuration.statePrefix + ">"])
-            stream.replicas = configuration.stateReplicas
             stream.keepsLastValues = true
             try await create(stream)
             try await identifyBucket()

@@ -110,7 +110,7 @@ struct SQLiteRemoval {
         )
         var last: Int64?
         while let row = try rows.next(),
-            count > limits.messageLimit || bytes > limits.byteLimit || row[1] < time - limits.ageLimit / .seconds(1)
+            count > limits.messages || bytes > limits.bytes || row[1] < time - limits.age / .seconds(1)
         {
             last = row[0]
             (count, bytes) = (count - 1, bytes - (row[2] as Int))

@@ -49,7 +49,7 @@ struct SQLiteCursor {
 
     init(name: SQLiteDurableName, id: Int64, position: Int64) {
         (self.name, self.id, self.position, passed) = (name, id, position, position)
-        room = Room(messages: name.limit, bytes: name.subscription.unsettledByteLimit)
+        room = Room(messages: name.limit, bytes: name.subscription.prefetchByteLimit)
     }
 
     /// The bytes of the next message, if there was no room for them.

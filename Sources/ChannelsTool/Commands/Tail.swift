@@ -146,8 +146,8 @@ struct Tail: AsyncParsableCommand {
             to: valid,
             durableName: name,
             start: since?.start,
-            unsettledLimit: 256,
-            unsettledByteLimit: 64 << 20
+            prefetchLimit: 256,
+            prefetchByteLimit: 64 << 20
         )
         let printed = PrintedIdentities()
         try await transport.subscribe(subscription) { inbound in

@@ -49,9 +49,9 @@ final class Process: @unchecked Sendable {  // used by one thread
         guard let mailbox = try? FileMailbox() else { return world.fail("no mailbox") }
         var configuration = SQLiteConfiguration(
             path: world.path,
-            retention: .init(ageLimit: .seconds(100), messageLimit: 5),
+            retention: .init(age: .seconds(100), messages: 5),
             busyTimeout: .milliseconds(Int.random(in: 1...50, using: &world.random)),
-            unsettledLimit: Int.random(in: 1...8, using: &world.random)
+            prefetchLimit: Int.random(in: 1...8, using: &world.random)
         )
         configuration.bodyLimit = 1_000
         (subscribed, held, last, plain, isWatching, isPlain) = ([], [], [:], [], false, false)
@@ -192,7 +192,7 @@ final class Process: @unchecked Sendable {  // used by one thread
         world.note("\(place) subscribes \(name)")
         let subscription = TransportSubscription(to: "shop.>", durableName: name)
         let queue = HandlerQueue<InboundMessage> { [unowned self] in hear($0, name) }
-        let limit = connection!.configuration.unsettledLimit
+        let limit = connection!.configuration.prefetchLimit
         ask("subscribe \(name)") { [unowned self] connection, finish in
             let durable = SQLiteDurableName(
                 name: ExactText(name),

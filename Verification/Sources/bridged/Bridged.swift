@@ -40,8 +40,7 @@ enum Bridged {
         configuration.deliveries.acknowledgementWait = .seconds(5)
         // Without retries that wait for long, so that the proof ends soon.
         let bridging = BridgeConfiguration(
-            messageLimit: 1 << 19,
-            byteLimit: 1 << 33,
+            buffer: .init(messages: 1 << 19, bytes: 1 << 33),
             backoff: Backoff(limit: .seconds(1))
         )
         let bridge = Bridge(

@@ -63,8 +63,8 @@ enum Filed {
     private static func transport(_ file: String) async throws -> SQLiteTransport {
         var configuration = SQLiteConfiguration(path: file)
         let environment = ProcessInfo.processInfo.environment
-        if let age = environment["FILED_AGE"].flatMap(Int.init) { configuration.retention.ageLimit = .seconds(age) }
-        if let count = environment["FILED_MESSAGES"].flatMap(Int.init) { configuration.retention.messageLimit = count }
+        if let age = environment["FILED_AGE"].flatMap(Int.init) { configuration.retention.age = .seconds(age) }
+        if let count = environment["FILED_MESSAGES"].flatMap(Int.init) { configuration.retention.messages = count }
         let transport = SQLiteTransport(configuration)
         try await transport.connect { event in
             if case .failed(let error) = event { say("fault \(error)") }

@@ -44,10 +44,10 @@ enum Bridges {
     private static func overNATS(_ url: String, _ shop: Shop) throws -> any Transport {
         // Stored by the broker until the office has booked them: one at a time, so that the order stays.
         var sales = NATSStream("STOREFRONT", subjects: ["till.>"])
-        sales.ageLimit = .seconds(7 * 24 * 60 * 60)
+        sales.limits.age = .seconds(7 * 24 * 60 * 60)
         var configuration = NATSConfiguration(servers: [url], name: shop.role.rawValue)
         configuration.streams = [sales]
-        configuration.deliveries.unsettledLimit = 1
+        configuration.deliveries.pendingLimit = 1
         configuration.deliveries.acknowledgementWait = wait
         return NATSTransport(configuration)
     }

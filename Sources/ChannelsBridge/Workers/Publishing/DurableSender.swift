@@ -334,7 +334,7 @@ final class DurableSender: RouteSender {
     private func drop(_ subject: String, isClosed: Bool) -> BridgeError {
         let (limit, byteLimit) = (context.configuration.routeLimit, context.configuration.routeByteLimit)
         let detail =
-            "\(limit) messages or \(byteLimit) bytes are unacknowledged, or the bridge has reached its messageLimit or byteLimit"
+            "\(limit) messages or \(byteLimit) bytes are unacknowledged, or the bridge has filled its buffer"
         let error =
             isClosed
             ? BridgeError(.closed, subject: subject) : BridgeError(.bufferFull, subject: subject, detail: detail)

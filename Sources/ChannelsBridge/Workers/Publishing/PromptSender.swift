@@ -20,7 +20,7 @@ final class PromptSender: RouteSender {
         guard isOpen.load(ordering: .acquiring) else { return nil }
         guard let charge = context.outgoing.charge(messages: 1) else {
             let detail =
-                "\(context.configuration.messageLimit / 2) messages of the bridge are queued to be sent, half its messageLimit"
+                "\(context.configuration.buffer.messages / 2) messages of the bridge are queued to be sent, half its buffer"
             let error = BridgeError(.bufferFull, subject: name, detail: detail)
             context.lose(error, \.dropped)
             Switchboard.refusePost(because: error)
