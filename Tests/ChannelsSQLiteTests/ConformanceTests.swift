@@ -33,7 +33,7 @@ struct ConformanceTests {
             makeOther: {
                 var configuration = SQLiteConfiguration(path: file.path)
                 configuration.synchronous = .normal
-                configuration.unsettledLimit = 7
+                configuration.prefetchLimit = 7
                 return SQLiteTransport(configuration)
             },
             makeTransport: { SQLiteTransport(path: file.path) }

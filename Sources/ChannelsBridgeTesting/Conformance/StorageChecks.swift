@@ -13,7 +13,7 @@ extension TransportConformance {
                     to: try run.pattern("a"),
                     durableName: run.durableName("shared")
                 )
-                subscription.unsettledLimit = limit
+                subscription.prefetchLimit = limit
                 try await transport.subscribe(subscription) { message in
                     message.settle?(.acknowledged)
                     heard.record(message.message.text)

@@ -143,10 +143,7 @@ public final class PostgreSQLTransport: Transport {
         _ end: @escaping @Sendable (Result<Answer, any Error>) -> Void
     ) throws -> Bool {
         let (mailbox, bytes) = (try mailbox(message.subject), message.byteCount)
-        guard message.body.count <= configuration.bodyLimit else {
-            let detail = "\(message.body.count) bytes, the bodyLimit is \(configuration.bodyLimit)"
-            throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
-        }
+        try Schema.check(message)
         do {
             let hasToWait = try mailbox.reserve(bytes, durable: isDurable)
             let isSent = mailbox.send { session in

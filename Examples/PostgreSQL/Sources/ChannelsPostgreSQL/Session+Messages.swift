@@ -22,14 +22,14 @@ struct DurableName {
         (self.subscription, self.name, self.onMessage) = (subscription, name, onMessage)
     }
 
-    var room: Int { subscription.unsettledLimit - held }
-    var byteRoom: Int { held == 0 ? subscription.unsettledByteLimit : subscription.unsettledByteLimit - heldBytes }
+    var room: Int { subscription.prefetchLimit - held }
+    var byteRoom: Int { held == 0 ? subscription.prefetchByteLimit : subscription.prefetchByteLimit - heldBytes }
 
     mutating func claim(_ bytes: Int) { (held, heldBytes) = (held + 1, heldBytes + bytes) }
 
     mutating func release(_ bytes: Int) {
         // There was room, or not, for what is next.
-        isWanting = isWanting || room == 0 || held == 1 || byteRoom < subscription.unsettledByteLimit / 2
+        isWanting = isWanting || room == 0 || held == 1 || byteRoom < subscription.prefetchByteLimit / 2
         (held, heldBytes) = (held - 1, heldBytes - bytes)
     }
 
@@ -106,41 +106,50 @@ extension Session {
     }
 
     private func deliver(_ row: Answer.Row, to place: Int) {
-        let (number, deliveries) = (row.int(0), Int(row.int(1)))
-        let holding = Holding(name: names[place].id, number: number, deliveries: deliveries, token: token)
-        let message: TransportMessage
-        do { message = try TransportMessage(row, from: 3) } catch {
+        let (name, number, deliveries) = (names[place], row.int(0), Int(row.int(1)))
+        let found = Result { try TransportMessage(row, from: 3) }
+        let bytes = (try? found.get().byteCount) ?? 0
+        let delivery = PostgreSQLDelivery(
+            name: name.id,
+            number: number,
+            deliveries: deliveries,
+            token: token,
+            byteCount: bytes,
+            mailbox
+        )
+        names[place].claim(bytes)
+        do {
+            var inbound = InboundMessage(
+                try found.get(),
+                deliveryCount: deliveries,
+                identity: "\(number)",
+                sequence: UInt64(number),
+                onSettled: { delivery.settle($0) }
+            )
+            inbound.secondsSince1970 = row.double(2)
+            inbound.context = delivery
+            inbound.refuse = { try await delivery.refuse(keeping: $0) }
+            name.onMessage(inbound)
+        } catch {
+            // Its subject is not valid: nobody can ever receive it.
             onEvent(.failed(BridgeError.from(error)))
-            // Nobody can ever receive it.
-            return settle(holding, holding.settling(), isDurable: false) { _ in }
+            delivery.settle(.terminated)
         }
-        names[place].claim(message.byteCount)
-        let delivery = PostgreSQLDelivery(holding, mailbox, byteCount: message.byteCount)
-        var inbound = InboundMessage(
-            message,
-            deliveryCount: deliveries,
-            identity: "\(number)",
-            sequence: UInt64(number)
-        ) { delivery.settle($0) }
-        inbound.secondsSince1970 = row.double(2)
-        inbound.context = delivery
-        inbound.refuse = { try await delivery.refuse(keeping: $0) }
-        names[place].onMessage(inbound)
     }
 
     /// Runs `channels_settle`, again as long as a listener's transaction has the message: what commits first decides.
     ///
     /// - Parameter end: Called with whether this has settled it.
     func settle(
-        _ holding: Holding,
+        _ delivery: PostgreSQLDelivery,
         _ statement: Statement,
         isDurable: Bool,
         _ end: @escaping (Result<Bool, any Error>) -> Void
     ) {
         // Otherwise the session that had it has ended, and others have the message.
-        guard holding.token == token else { return end(.success(false)) }
+        guard delivery.token == token else { return end(.success(false)) }
         let again: (Session, Duration) -> Void = { session, delay in
-            session.after(delay) { $0.settle(holding, statement, isDurable: isDurable, end) }
+            session.after(delay) { $0.settle(delivery, statement, isDurable: isDurable, end) }
         }
         add(
             Change(statement: statement, isDurable: isDurable) { session, result in
@@ -159,10 +168,10 @@ extension Session {
     /// A message is not held any more.
     ///
     /// - Parameter delay: When it comes again, if it does.
-    func release(_ holding: Holding, _ bytes: Int, comesAfter delay: Duration?) {
-        guard holding.token == token, let place = names.firstIndex(where: { $0.id == holding.name }) else { return }
-        names[place].release(bytes)
-        if let delay { after(delay + .milliseconds(1)) { $0.want(holding.name) } }
+    func release(_ delivery: PostgreSQLDelivery, comesAfter delay: Duration?) {
+        guard delivery.token == token, let place = names.firstIndex(where: { $0.id == delivery.name }) else { return }
+        names[place].release(delivery.byteCount)
+        if let delay { after(delay + .milliseconds(1)) { $0.want(delivery.name) } }
     }
 
     private func want(_ name: Int64) {

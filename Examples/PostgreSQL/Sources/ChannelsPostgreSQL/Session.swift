@@ -25,7 +25,9 @@ final class Session {
         let end: (Session, Result<Answer, any Error>) -> Void
     }
 
-    let configuration: PostgreSQLConfiguration
+    private static let backoff = Backoff(first: .milliseconds(50), limit: .seconds(5))
+
+    private let configuration: PostgreSQLConfiguration
     let mailbox: Mailbox
     let onEvent: @Sendable (TransportEvent) -> Void
     private(set) var connection: Connection?
@@ -96,9 +98,7 @@ final class Session {
             let polls = nextPoll <= .now
             if polls {
                 nextPoll = .now + configuration.pollInterval
-                let retention: [Parameter] = [
-                    .seconds(configuration.plainRetention), .seconds(configuration.retention),
-                ]
+                let retention: [Parameter] = [.int(Schema.plainRetention), .seconds(configuration.retention)]
                 let poll = Statement("SELECT channels_poll($1, $2, $3)", [.int(token)] + retention)
                 let newest = try connection.run([poll])[0].rows[0].int(0)
                 if let last = history?.transaction { history?.transaction = max(last, newest) }
@@ -157,7 +157,7 @@ final class Session {
         do { try open() } catch {
             connection = nil
             attempts += 1
-            nextAttempt = .now + configuration.reconnecting.delay(before: attempts)
+            nextAttempt = .now + Self.backoff.delay(before: attempts)
             let error = BridgeError.from(error)
             if error.code == .authenticationFailed || error.code == .settingsDiffer { onEvent(.failed(error)) }
             return
