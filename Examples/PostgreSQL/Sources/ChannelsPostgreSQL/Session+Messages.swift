@@ -10,17 +10,10 @@ struct DurableName {
     /// In the table.
     var id: Int64 = 0
     /// Messages that were claimed and are not settled.
-    private(set) var (held, heldBytes) = (0, 0)
+    private(set) var held = 0
+    private(set) var heldBytes = 0
     /// Whether there may be more to claim.
     var isWanting = true
-
-    init(
-        _ subscription: TransportSubscription,
-        _ name: String,
-        _ onMessage: @escaping @Sendable (InboundMessage) -> Void
-    ) {
-        (self.subscription, self.name, self.onMessage) = (subscription, name, onMessage)
-    }
 
     var room: Int { subscription.prefetchLimit - held }
     var byteRoom: Int { held == 0 ? subscription.prefetchByteLimit : subscription.prefetchByteLimit - heldBytes }
@@ -211,7 +204,12 @@ extension Session {
     func readNew(_ connection: Connection) throws {
         if !reading.readers.isEmpty { try readMessages(connection) }
         guard !reading.watchers.isEmpty else { return }
-        for row in try read("channels_new_values", from: &reading.values, [.text(">")], connection) {
+        for row in try read(
+            "channels_new_values($1::text::pg_snapshot, $2)",
+            from: &reading.values,
+            [.text(">")],
+            connection
+        ) {
             for place in reading.watchers.indices { tell(row, to: place) }
         }
     }
@@ -224,25 +222,18 @@ extension Session {
     }
 
     /// - Parameter position: What was read; then what is read.
-    private func read(
-        _ function: String,
-        from position: inout String,
-        _ rest: [Parameter],
-        _ connection: Connection
-    ) throws -> ArraySlice<Answer.Row> {
-        let values = ["$1::text::pg_snapshot"] + rest.indices.map { "$\($0 + 2)" }
-        let statement = Statement(
-            "SELECT * FROM \(function)(\(values.joined(separator: ", ")))",
-            [.text(position)] + rest
-        )
-        let rows = try connection.run([statement])[0].rows
+    private func read(_ call: String, from position: inout String, _ pattern: [Parameter], _ connection: Connection)
+        throws
+        -> ArraySlice<Answer.Row>
+    {
+        let rows = try connection.run([Statement("SELECT * FROM \(call)", [.text(position)] + pattern)])[0].rows
         position = rows[0].text(0)
         // If there is nothing new, there is one row with the position.
         return rows[0].bytes(1) == nil ? [] : rows[...]
     }
 
     private func readMessages(_ connection: Connection) throws {
-        for row in try read("channels_new_messages", from: &reading.messages, [], connection) {
+        for row in try read("channels_new_messages($1::text::pg_snapshot)", from: &reading.messages, [], connection) {
             do {
                 let message = try TransportMessage(row, from: 2)
                 for reader in reading.readers where reader.pattern.matches(message.subject) {
@@ -256,7 +247,9 @@ extension Session {
         // Of which nothing is known yet.
         var position = "1:1:"
         let pattern = Parameter.text(reading.watchers[place].pattern.text)
-        for row in try read("channels_new_values", from: &position, [pattern], connection) { tell(row, to: place) }
+        for row in try read("channels_new_values($1::text::pg_snapshot, $2)", from: &position, [pattern], connection) {
+            tell(row, to: place)
+        }
     }
 
     private func tell(_ row: Answer.Row, to place: Int) {

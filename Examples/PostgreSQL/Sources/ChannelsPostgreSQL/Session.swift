@@ -12,6 +12,8 @@ internal import Foundation
 /// 3. After a bell, after a poll, and when there is room again: claim messages, and read what is new.
 /// 4. Wait for the server, a job or the next time, in `poll`.
 final class Session {
+    typealias OnEvent = @Sendable (TransportEvent) -> Void
+
     /// A statement that waits to be run, in one transaction with others.
     struct Change {
         let statement: Statement
@@ -29,7 +31,7 @@ final class Session {
 
     private let configuration: PostgreSQLConfiguration
     let mailbox: Mailbox
-    let onEvent: @Sendable (TransportEvent) -> Void
+    let onEvent: OnEvent
     private(set) var connection: Connection?
     /// Names this connection in the database. Random, so that no other has it, in an older copy either.
     private(set) var token: Int64 = 0
@@ -50,11 +52,7 @@ final class Session {
     /// made again, an older copy of the database was restored.
     private var history: (system: String, transaction: Int64)?
 
-    private init(
-        _ configuration: PostgreSQLConfiguration,
-        _ mailbox: Mailbox,
-        _ onEvent: @escaping @Sendable (TransportEvent) -> Void
-    ) {
+    private init(_ configuration: PostgreSQLConfiguration, _ mailbox: Mailbox, _ onEvent: @escaping OnEvent) {
         (self.configuration, self.mailbox, self.onEvent) = (configuration, mailbox, onEvent)
     }
 
@@ -62,8 +60,8 @@ final class Session {
     static func start(
         _ configuration: PostgreSQLConfiguration,
         _ mailbox: Mailbox,
-        onEvent: @escaping @Sendable (TransportEvent) -> Void,
-        opened: Once<Void>
+        _ opened: Once<Void>,
+        _ onEvent: @escaping OnEvent
     ) {
         Thread.detachNewThread { Session(configuration, mailbox, onEvent).main(opened) }
     }

@@ -184,8 +184,8 @@ struct EngineTests {
 
     @Test func withoutATransactionNothingIsPosted() throws {
         let channel = Switchboard()[try ChannelName<String>(validating: name)]
-        #expect { try channel.post("one", in: Server.shared!.client().handle) } throws: {
-            ($0 as? BridgeError)?.code == .refused
-        }
+        let client = try Server.shared!.client()
+        #expect { try channel.post("one", in: client.handle) } throws: { ($0 as? BridgeError)?.code == .refused }
+        withExtendedLifetime(client) {}
     }
 }
