@@ -121,6 +121,34 @@ struct EngineTests {
         try await transport.close(timeout: .seconds(10))
     }
 
+    /// What it did in the end, nobody knows: the message is stored once, whether it is published again or not.
+    @Test func aServerThatDoesNotAnswerIsGivenUp() async throws {
+        let server = try Server()
+        let (transport, events) = (server.transport { $0.answerTimeout = .milliseconds(300) }, Recorder<String>())
+        try await transport.connect { event in
+            if case .reconnected = event { events.record("reconnected") }
+        }
+        let (client, message) = (
+            try server.client(), try TransportMessage(subject: name, headers: ["ce-id": "1"], body: [])
+        )
+        try client.run("BEGIN")
+        try client.run("LOCK TABLE channels_messages")
+        await #expect { try await transport.publish(message, durable: true) } throws: {
+            ($0 as? BridgeError)?.code == .notAcknowledged
+        }
+        try client.run("COMMIT")
+        await events.wait(count: 1)
+        var isStored = false
+        while !isStored {
+            do {
+                try await transport.publish(message, durable: true)
+                isStored = true
+            } catch let error as BridgeError where error.code.disposition == .wait { await Task.yield() }
+        }
+        #expect(try client.run("SELECT count(*) FROM channels_messages") == [["1"]])
+        try await transport.close(timeout: .seconds(10))
+    }
+
     @Test func whatCannotBeConnectedSaysWhetherToTryAgain() async throws {
         for (connection, code) in [
             ("host=/nowhere dbname=postgres", BridgeError.Code.notConnected),
