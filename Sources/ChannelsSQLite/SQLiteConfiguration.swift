@@ -47,11 +47,6 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public var retention: Retention
     /// When a commit counts as done.
     public var synchronous: Synchronous
-    /// How many unsettled messages of a durable name one process holds.
-    ///
-    /// Other processes cannot take these: lower the limit for slow listeners, so that processes share the
-    /// work evenly. A low limit costs throughput.
-    public var prefetchLimit: Int
 
     // Constants, except for tests.
 
@@ -67,13 +62,11 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public init(
         path: String,
         retention: Retention = Retention(),
-        synchronous: Synchronous = .full,
-        prefetchLimit: Int = 256
+        synchronous: Synchronous = .full
     ) {
         self.path = path
         self.retention = retention
         self.synchronous = synchronous
-        self.prefetchLimit = prefetchLimit
     }
 
     /// Traps if the path is empty, or a limit or a duration is not positive.
@@ -87,7 +80,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
             "SQLiteConfiguration",
             limits: [
                 ("retention.messages", retention.messages), ("retention.bytes", retention.bytes),
-                ("bodyLimit", bodyLimit), ("prefetchLimit", prefetchLimit),
+                ("bodyLimit", bodyLimit),
             ],
             times: [("retention.age", retention.age), ("busyTimeout", busyTimeout)]
         )

@@ -18,8 +18,8 @@ extension ChannelName<Sale> {
 }
 
 extension SQLiteConfiguration {
-    init(path: String, retention: Retention = Retention(), busyTimeout: Duration, prefetchLimit: Int = 256) {
-        self.init(path: path, retention: retention, prefetchLimit: prefetchLimit)
+    init(path: String, retention: Retention = Retention(), busyTimeout: Duration) {
+        self.init(path: path, retention: retention)
         self.busyTimeout = busyTimeout
     }
 }

@@ -46,6 +46,12 @@ public struct BridgeConfiguration: Sendable {
     /// equal share, and all remaining routes together get one more. A message that does not fit is dropped,
     /// counted and reported as a fault; durable routes fetch no more than their share.
     public var buffer: Buffer
+    /// How many messages of a durable name this process holds unsettled: those that wait for their listeners, and those that
+    /// are with them. 256 by default.
+    ///
+    /// The others stay at the broker, where other processes of the name can take them: lower the limit for slow
+    /// listeners, so that processes share the work evenly. A low limit costs throughput.
+    public var prefetchLimit: Int
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024
     /// by default.
     ///
@@ -89,6 +95,7 @@ public struct BridgeConfiguration: Sendable {
         subjectPrefix: String = "",
         deadLetters: String? = "dead",
         buffer: Buffer = Buffer(),
+        prefetchLimit: Int = 256,
         unacknowledgedLimit: Int = 1_024,
         failureLimit: Int = 24,
         deliveryLimit: Int? = nil,
@@ -102,6 +109,7 @@ public struct BridgeConfiguration: Sendable {
         self.subjectPrefix = subjectPrefix
         self.deadLetters = deadLetters
         self.buffer = buffer
+        self.prefetchLimit = prefetchLimit
         self.unacknowledgedLimit = unacknowledgedLimit
         self.failureLimit = failureLimit
         self.deliveryLimit = deliveryLimit
@@ -144,8 +152,9 @@ public struct BridgeConfiguration: Sendable {
             "BridgeConfiguration",
             limits: [
                 ("buffer.messages", buffer.messages), ("buffer.bytes", buffer.bytes),
-                ("unacknowledgedLimit", unacknowledgedLimit), ("failureLimit", failureLimit),
-                ("deliveryLimit", deliveryLimit), ("concurrentRequestLimit", concurrentRequestLimit),
+                ("prefetchLimit", prefetchLimit), ("unacknowledgedLimit", unacknowledgedLimit),
+                ("failureLimit", failureLimit), ("deliveryLimit", deliveryLimit),
+                ("concurrentRequestLimit", concurrentRequestLimit),
             ],
             times: [("listenerTimeout", listenerTimeout), ("requestTimeout", requestTimeout)]
         )

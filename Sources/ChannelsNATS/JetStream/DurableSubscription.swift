@@ -114,7 +114,7 @@ final class DurableSubscription: Sendable {
             name,
             ConsumerRequest(stream: stream, name: name, pattern: pattern, from: wanted.start, deliveries),
             PullState(
-                limit: min(wanted.prefetchLimit, max(1, deliveries.pendingLimit)),
+                limit: min(wanted.prefetchLimit, deliveries.pendingLimit),
                 byteLimit: wanted.prefetchByteLimit
             ),
             onMessage: onMessage,
