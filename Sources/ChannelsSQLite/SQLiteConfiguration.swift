@@ -47,12 +47,12 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public var retention: Retention
     /// When a commit counts as done.
     public var synchronous: Synchronous
+    /// How long a call waits for a file that another program has locked. While others commit, the file is in
+    /// use and not locked, and a call waits for its turn.
+    public var busyTimeout: Duration
 
     // Constants, except for tests.
 
-    /// How long a call waits for a file that another program has locked. While others commit, the file is in
-    /// use and not locked, and a call waits for its turn.
-    package var busyTimeout = Duration.seconds(30)
     /// The maximum number of bytes of a body.
     package var bodyLimit = 8 << 20
     /// Whether the file and the tables have to be there, and nothing is removed. For a tool that only looks.
@@ -62,11 +62,13 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public init(
         path: String,
         retention: Retention = Retention(),
-        synchronous: Synchronous = .full
+        synchronous: Synchronous = .full,
+        busyTimeout: Duration = .seconds(30)
     ) {
         self.path = path
         self.retention = retention
         self.synchronous = synchronous
+        self.busyTimeout = busyTimeout
     }
 
     /// Traps if the path is empty, or a limit or a duration is not positive.

@@ -110,7 +110,7 @@ public final class SQLiteTransport: Transport {
 
     /// Commits queued messages and closes the file.
     ///
-    /// If another program has locked the file, it retries for 30 seconds.
+    /// If another program has locked the file, it retries until `SQLiteConfiguration/busyTimeout` has passed.
     public func close(timeout: Duration) async throws {
         guard let connection = phase.close() else { return }
         for end in connection.ends.withLock({ $0 }) { await end() }

@@ -73,7 +73,9 @@ struct Flaw: Sendable, CustomTestStringConvertible {
             let kept = Mutex<[InboundMessage]>([])
             transport.receives = { message in
                 kept.withLock { $0.append(message) }
-                return [InboundMessage(message.message, deliveryCount: message.deliveryCount, onSettled: message.resettle)]
+                return [
+                    InboundMessage(message.message, deliveryCount: message.deliveryCount, onSettled: message.resettle)
+                ]
             }
         },
         Flaw(name: "does not repeat", check: "aRetryComesAgainButNotEarlier", hangs: true) { transport in

@@ -20,7 +20,13 @@ struct ConnectionPhaseTests {
         }
         #expect(abandoned == [1])
         #expect(throws: BridgeError.self) { try phase.connection() }
-        #expect(try await phase.connect { 2 } abandon: { abandoned.append($0) } == 2)
+        #expect(
+            try await phase.connect {
+                2
+            } abandon: {
+                abandoned.append($0)
+            } == 2
+        )
         #expect(try phase.connection() == 2 && abandoned == [1])
     }
 
@@ -30,7 +36,11 @@ struct ConnectionPhaseTests {
         await #expect(throws: BridgeError.self) {
             try await phase.connect {
                 _ = phase.close()
-                _ = try await phase.connect { 2 } abandon: { abandoned.append($0) }
+                _ = try await phase.connect {
+                    2
+                } abandon: {
+                    abandoned.append($0)
+                }
                 return 1
             } abandon: {
                 abandoned.append($0)
@@ -43,7 +53,10 @@ struct ConnectionPhaseTests {
     @Test func isConnectedOnceAtATimeAndSaysWhere() async throws {
         await #expect {
             try await phase.connect {
-                _ = try await phase.connect { 2 } abandon: { _ in }
+                _ = try await phase.connect {
+                    2
+                } abandon: { _ in
+                }
                 return 1
             } abandon: { _ in
             }

@@ -100,8 +100,7 @@ struct DurableConsumerTests {
                     DurableConsumer.Member(
                         connection: lastConnection,
                         queue: queue,
-                        limit: limit,
-                        byteLimit: byteLimit
+                        room: Room(messages: limit, bytes: byteLimit)
                     )
                 )
                 model.members.append(Model.Member(connection: lastConnection, limit: limit, byteLimit: byteLimit))

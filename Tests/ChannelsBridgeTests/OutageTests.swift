@@ -62,7 +62,9 @@ struct OutageTests {
         let kitchen = await MiniProcess("kitchen", fed.transport, [.incoming(.sold, durable: true)])
         let (heard, token) = kitchen.recorder(.sold)
         let settled = Recorder<Settlement>()
-        var inbound = InboundMessage(try .event(#"{"total":1}"#, to: "shop.sold"), identity: "1") { if let settlement = $0 { settled.record(settlement) } }
+        var inbound = InboundMessage(try .event(#"{"total":1}"#, to: "shop.sold"), identity: "1") {
+            if let settlement = $0 { settled.record(settlement) }
+        }
         inbound.problem = BridgeError(.invalidEnvelope, subject: "shop.sold", detail: "message 7 has no name")
         fed.transport.subscribers.all[0](inbound)
         #expect(await settled.first(1) == [.terminated])

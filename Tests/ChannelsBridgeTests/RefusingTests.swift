@@ -30,7 +30,9 @@ struct RefusingTests {
         _ refuse: @escaping @Sendable (_ attempt: Int) throws -> Bool
     ) async throws {
         let message = try TransportMessage.event(#"{"dish":"soup"}"#, to: "kitchen.ordered", type: "Order")
-        var inbound = InboundMessage(message, identity: "1") { [settled] in if let settlement = $0 { settled.record(settlement) } }
+        var inbound = InboundMessage(message, identity: "1") { [settled] in
+            if let settlement = $0 { settled.record(settlement) }
+        }
         inbound.context = Context(isSettledByListener: settledByListener)
         inbound.refuse = { [letters] letter in
             letters.record(letter)

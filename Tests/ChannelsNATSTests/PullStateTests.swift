@@ -1,4 +1,5 @@
 #if NATS
+import ChannelsBridge
 import Testing
 
 @testable import ChannelsNATS
@@ -7,13 +8,13 @@ import Testing
 @Suite(.hangLimit)
 struct PullStateTests {
     private func started(_ limit: Int = 4, _ byteLimit: Int = 100) -> PullState {
-        var state = PullState(limit: limit, byteLimit: byteLimit)
+        var state = PullState(Room(messages: limit, bytes: byteLimit))
         state.start()
         return state
     }
 
     @Test func asksForAllThatFitsAndOnce() {
-        var state = PullState(limit: 4, byteLimit: 100)
+        var state = PullState(Room(messages: 4, bytes: 100))
         let request1 = state.next()
         #expect(request1 == nil)
         state.start()
@@ -160,7 +161,7 @@ struct PullStateTests {
     }
 
     @Test func noRequestAsksForMoreThanTheConsumerAllows() {
-        var pull = PullState(limit: 100, byteLimit: 1_000)
+        var pull = PullState(Room(messages: 100, bytes: 1_000))
         pull.allowed = .init(messages: 2, bytes: 300, life: .milliseconds(100))
         pull.start()
         #expect(pull.next() == PullState.Request(number: 1, messages: 2, bytes: 300, life: .milliseconds(100)))

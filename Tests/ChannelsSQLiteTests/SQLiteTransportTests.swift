@@ -272,7 +272,7 @@ struct SQLiteTransportTests {
             cursors[1].passed = 6_000
             var claiming = SQLiteClaiming(cursors, token: "me")
             try claiming.claim(db)
-            return claiming.cursors.map { ($0.held, $0.mayHaveMore) }
+            return claiming.cursors.map { ($0.room.count, $0.mayHaveMore) }
         }
         #expect(cursors[0] == (10, true) && cursors[1] == (1, false))
         try await transport.close(timeout: .patience)

@@ -86,8 +86,8 @@ public struct BridgeConfiguration: Sendable {
     /// How long closing a bridge may take: sending queued messages, and delivering received ones. Ten seconds
     /// by default. Zero does not wait.
     public var closeTimeout: Duration
-    /// The clock for the delays before retries.
-    package var clock: any Clock<Duration> = ContinuousClock()
+    /// The clock that measures the delays and timeouts; a test passes one that it advances itself.
+    public var clock: any Clock<Duration>
 
     /// Creates a configuration; every value has a default.
     public init(
@@ -103,7 +103,8 @@ public struct BridgeConfiguration: Sendable {
         backoff: Backoff = Backoff(limit: .seconds(300)),
         requestTimeout: Duration = .seconds(10),
         concurrentRequestLimit: Int = 64,
-        closeTimeout: Duration = .seconds(10)
+        closeTimeout: Duration = .seconds(10),
+        clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.codec = codec
         self.subjectPrefix = subjectPrefix
@@ -118,6 +119,7 @@ public struct BridgeConfiguration: Sendable {
         self.requestTimeout = requestTimeout
         self.concurrentRequestLimit = concurrentRequestLimit
         self.closeTimeout = closeTimeout
+        self.clock = clock
     }
 
     /// How many messages one route may hold in one direction.

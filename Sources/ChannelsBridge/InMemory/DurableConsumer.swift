@@ -7,16 +7,8 @@ struct DurableConsumer {
     struct Member {
         let connection: Int
         let queue: HandlerQueue<InboundMessage>
-        /// How many messages, and how many bytes, may be delivered to it and be unsettled.
-        let limit: Int
-        let byteLimit: Int
-        /// Those that are.
-        var held = 0
-        var heldBytes = 0
-
-        fileprivate func hasRoom(for message: TransportMessage) -> Bool {
-            held == 0 || held < limit && heldBytes + message.byteCount <= byteLimit
-        }
+        /// What may be delivered to it and be unsettled, and what is.
+        var room: Room
     }
 
     struct Entry {
@@ -67,8 +59,7 @@ struct DurableConsumer {
         guard let found = unsettled[number], found.entry.deliveries == delivery else { return nil }
         unsettled[number] = nil
         if let index = members.firstIndex(where: { $0.connection == found.connection }) {
-            members[index].held -= 1
-            members[index].heldBytes -= found.entry.message.byteCount
+            members[index].room.giveBack(bytes: found.entry.message.byteCount)
         }
         return found.entry
     }
@@ -78,8 +69,7 @@ struct DurableConsumer {
     mutating func next() -> (entry: Entry, member: Member)? {
         guard var entry = waiting.first, let index = memberInTurn(for: entry.message) else { return nil }
         turn = index
-        members[index].held += 1
-        members[index].heldBytes += entry.message.byteCount
+        members[index].room.take(bytes: entry.message.byteCount)
         _ = waiting.popFirst()
         entry.deliveries += 1
         unsettled[entry.number] = (entry, members[index].connection)
@@ -88,6 +78,6 @@ struct DurableConsumer {
 
     private func memberInTurn(for message: TransportMessage) -> Int? {
         let indices = members.indices.lazy.map { (turn + 1 + $0) % members.count }
-        return indices.first { members[$0].hasRoom(for: message) }
+        return indices.first { members[$0].room.has(roomFor: message.byteCount) }
     }
 }

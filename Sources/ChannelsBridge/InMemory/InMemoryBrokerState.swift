@@ -191,8 +191,7 @@ struct InMemoryBrokerState {
         let member = DurableConsumer.Member(
             connection: connection.number,
             queue: queue,
-            limit: wanted.prefetchLimit,
-            byteLimit: wanted.prefetchByteLimit
+            room: Room(messages: wanted.prefetchLimit, bytes: wanted.prefetchByteLimit)
         )
         begin(key, from: (wanted.start ?? .beginning).position)
         connection.memberships.append((key, member))

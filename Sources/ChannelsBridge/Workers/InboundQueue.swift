@@ -13,28 +13,25 @@ final class InboundQueue<Item: Sendable>: Sendable {
 
     private struct State {
         var items = Fifo<(item: Item, charge: Charge?, bytes: Int)>()
-        var bytes = 0
+        var room: Room
         var isClosed = false
         var dropped = 0
 
         mutating func popFirst() -> Taken? {
             guard let (item, charge, size) = items.popFirst() else { return nil }
-            bytes -= size
+            room.giveBack(bytes: size)
             defer { dropped = 0 }
             return (item, charge, dropped)
         }
     }
 
-    private let limit: Int
-    private let byteLimit: Int
     private let budget: Budget?
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let bell = Bell()
 
     /// - Parameter budget: The budget that items are charged to, if any.
     init(limit: Int, byteLimit: Int, budget: Budget? = nil) {
-        self.limit = limit
-        self.byteLimit = byteLimit
+        state = Locked(State(room: Room(messages: limit, bytes: byteLimit)))
         self.budget = budget
     }
 
@@ -43,14 +40,12 @@ final class InboundQueue<Item: Sendable>: Sendable {
         let charge = budget?.charge(messages: 1, bytes: bytes)
         let outcome = state.withLock { state -> Outcome in
             guard !state.isClosed else { return .closed }
-            guard charge != nil || budget == nil, state.items.count < limit,
-                state.items.isEmpty || state.bytes + bytes <= byteLimit
-            else {
+            guard charge != nil || budget == nil, state.room.has(roomFor: bytes) else {
                 state.dropped += 1
                 return .full
             }
             state.items.append((item, charge, bytes))
-            state.bytes += bytes
+            state.room.take(bytes: bytes)
             return .taken
         }
         if outcome == .taken { bell.ring() }
@@ -81,7 +76,8 @@ final class InboundQueue<Item: Sendable>: Sendable {
     /// Hands out the items in the queue.
     func empty() -> [Item] {
         let items = state.withLock { state in
-            defer { (state.items, state.bytes) = (Fifo(), 0) }
+            state.room.giveBackAll()
+            defer { state.items = Fifo() }
             return state.items
         }
         return items.map(\.item)

@@ -114,8 +114,10 @@ final class DurableSubscription: Sendable {
             name,
             ConsumerRequest(stream: stream, name: name, pattern: pattern, from: wanted.start, deliveries),
             PullState(
-                limit: min(wanted.prefetchLimit, deliveries.pendingLimit),
-                byteLimit: wanted.prefetchByteLimit
+                Room(
+                    messages: min(wanted.prefetchLimit, deliveries.pendingLimit),
+                    bytes: wanted.prefetchByteLimit
+                )
             ),
             onMessage: onMessage,
             onFailure: onFailure

@@ -1,5 +1,7 @@
 #if NATS
 internal import Channels
+internal import ChannelsBridge
+
 /// How much of a durable name has been asked for and delivered: the transitions, without locks.
 ///
 /// At most one request is pending. The next one is made when at least half of the room is free, so that
@@ -40,11 +42,9 @@ struct PullState {
     /// For how long it may be on its way, and its end.
     private static let patience = Duration.milliseconds(250)
 
-    private let limit: Int
-    private let byteLimit: Int
+    /// For what was delivered and is not settled.
+    private var room: Room
     var allowed = Allowed()
-    private var unsettled = 0
-    private var unsettledBytes = 0
     /// The pending request, and the rest of it.
     private var pending: (request: Request, messages: Int, bytes: Int?)?
     /// When that is over, whatever the server says.
@@ -60,14 +60,7 @@ struct PullState {
     /// Whether no more is asked for.
     private var isStopped = true
 
-    /// - Precondition: Both limits are positive.
-    init(limit: Int, byteLimit: Int) {
-        require(
-            limit > 0 && byteLimit > 0,
-            "TransportSubscription: its limits of \(limit) messages and \(byteLimit) bytes must be positive; write 1 or more"
-        )
-        (self.limit, self.byteLimit) = (limit, byteLimit)
-    }
+    init(_ room: Room) { self.room = room }
 
     /// Requests messages from now on, without waiting for requests on an earlier connection or to an earlier
     /// consumer.
@@ -86,8 +79,7 @@ struct PullState {
 
     /// A message was delivered.
     mutating func received(bytes: Int) {
-        unsettled += 1
-        unsettledBytes += bytes
+        room.take(bytes: bytes)
         (tooSmall, silent) = (nil, 0)
         guard let (request, messages, left) = pending else { return }
         pending = messages > 1 ? (request, messages - 1, left.map { max($0 - bytes, 0) }) : nil
@@ -95,8 +87,7 @@ struct PullState {
 
     /// A delivered message was settled or given up.
     mutating func settled(bytes: Int) {
-        unsettled -= 1
-        unsettledBytes -= bytes
+        room.giveBack(bytes: bytes)
     }
 
     /// The server has ended a request.
@@ -141,7 +132,7 @@ struct PullState {
     ///     server (2.9.10) that finds one too large for the limit forgets to deliver it again until it has waited,
     ///     and delivers its last one again instead.
     mutating func next(upTo largest: Int? = nil, now: ContinuousClock.Instant = .now) -> Request? {
-        guard !isStopped, pending == nil, let (messages, bytes) = room(upTo: largest) else { return nil }
+        guard !isStopped, pending == nil, let (messages, bytes) = roomToAskFor(upTo: largest) else { return nil }
         isOver = false
         lastNumber += 1
         let life = min(Self.requestLife, allowed.life)
@@ -150,17 +141,17 @@ struct PullState {
         return request
     }
 
-    private func room(upTo largest: Int?) -> (messages: Int, bytes: Int?)? {
+    private func roomToAskFor(upTo largest: Int?) -> (messages: Int, bytes: Int?)? {
+        let free = room.free
         if let largest {
-            let messages = min(limit - unsettled, (byteLimit - unsettledBytes) / max(1, largest), allowed.messages)
-            return messages > 0 ? (messages, nil) : unsettled == 0 ? (1, nil) : nil
+            let messages = min(free.messages, free.bytes / max(1, largest), allowed.messages)
+            return messages > 0 ? (messages, nil) : room.isEmpty ? (1, nil) : nil
         }
-        let (most, mostBytes) = (min(limit, allowed.messages), min(byteLimit, allowed.bytes))
-        guard unsettled > 0 else { return tooSmall == mostBytes ? (1, nil) : (most, mostBytes) }
-        let (messages, bytes) = (limit - unsettled, byteLimit - unsettledBytes)
-        guard isOver || messages * 2 >= limit && bytes * 2 >= byteLimit else { return nil }
-        guard messages > 0, min(bytes, mostBytes) > tooSmall ?? 0 else { return nil }
-        return (min(messages, most), min(bytes, mostBytes))
+        let (most, mostBytes) = (min(room.limit, allowed.messages), min(room.byteLimit, allowed.bytes))
+        guard !room.isEmpty else { return tooSmall == mostBytes ? (1, nil) : (most, mostBytes) }
+        guard isOver || free.messages * 2 >= room.limit && free.bytes * 2 >= room.byteLimit else { return nil }
+        guard free.messages > 0, min(free.bytes, mostBytes) > tooSmall ?? 0 else { return nil }
+        return (min(free.messages, most), min(free.bytes, mostBytes))
     }
 }
 #endif

@@ -42,32 +42,30 @@ struct SQLiteCursor {
     private(set) var position: Int64
     /// Messages up to here that were not claimed are for others.
     var passed: Int64
-    /// Messages that were claimed and are not settled.
-    private(set) var (held, heldBytes) = (0, 0)
+    /// For messages that were claimed and are not settled.
+    private(set) var room: Room
     /// Whether there may be more than was claimed.
     var mayHaveMore = true
 
     init(name: SQLiteDurableName, id: Int64, position: Int64) {
         (self.name, self.id, self.position, passed) = (name, id, position, position)
+        room = Room(messages: name.limit, bytes: name.subscription.prefetchByteLimit)
     }
 
     /// The bytes of the next message, if there was no room for them.
     private var nextBytes = 1
 
     /// Whether it can claim the next message, of whatever size if it holds none.
-    var hasRoom: Bool { hasRoom(for: nextBytes) }
-
-    private func hasRoom(for bytes: Int) -> Bool {
-        held < name.limit && (held == 0 || heldBytes <= name.subscription.prefetchByteLimit - bytes)
-    }
+    var hasRoom: Bool { room.has(roomFor: nextBytes) }
 
     /// Has a message of so many bytes from now on, or waits until there is room for it.
     mutating func claims(bytes: Int) -> Bool {
-        guard hasRoom(for: bytes) else {
+        guard room.has(roomFor: bytes) else {
             (mayHaveMore, nextBytes) = (true, bytes)
             return false
         }
-        (held, heldBytes, nextBytes) = (held + 1, heldBytes + bytes, 1)
+        room.take(bytes: bytes)
+        nextBytes = 1
         return true
     }
 
@@ -79,7 +77,7 @@ struct SQLiteCursor {
         (id, position, passed, mayHaveMore, nextBytes) = (new.id, new.position, new.passed, true, 1)
     }
 
-    mutating func release(bytes: Int) { (held, heldBytes) = (held - 1, heldBytes - bytes) }
+    mutating func release(bytes: Int) { room.giveBack(bytes: bytes) }
 
     /// Notes a message behind the position: whether there is something to claim.
     mutating func pass(_ number: Int64, isDurable: Bool, _ subject: String) {

@@ -1,0 +1,32 @@
+internal import Channels
+
+/// Room for a number of messages that have a number of bytes together. One that is larger than all of it has room where
+/// there is nothing else.
+package struct Room: Sendable {
+    package let limit: Int
+    package let byteLimit: Int
+    /// How many messages are in it, and their bytes.
+    package private(set) var (count, bytes) = (0, 0)
+
+    /// - Precondition: Both limits are positive.
+    package init(messages limit: Int, bytes byteLimit: Int) {
+        require(
+            limit > 0 && byteLimit > 0,
+            "TransportSubscription: its limits of \(limit) messages and \(byteLimit) bytes must be positive; write 1 or more"
+        )
+        (self.limit, self.byteLimit) = (limit, byteLimit)
+    }
+
+    package var isEmpty: Bool { count == 0 }
+
+    /// How many more messages, and bytes, have room; negative if it holds a message that is larger than all of it.
+    package var free: (messages: Int, bytes: Int) { (limit - count, byteLimit - bytes) }
+
+    package func has(roomFor bytes: Int) -> Bool { isEmpty || count < limit && self.bytes <= byteLimit - bytes }
+
+    package mutating func take(bytes: Int) { (count, self.bytes) = (count + 1, self.bytes + bytes) }
+
+    package mutating func giveBack(bytes: Int) { (count, self.bytes) = (count - 1, self.bytes - bytes) }
+
+    package mutating func giveBackAll() { (count, bytes) = (0, 0) }
+}
