@@ -77,7 +77,7 @@ public struct BridgeConfiguration: Sendable {
     /// choose a limit that only a hanging listener exceeds. Nil by default, for no limit.
     public var listenerTimeout: Duration?
     /// The delays before a failed message is delivered again, and between attempts to publish, which are at
-    /// most 30 seconds apart. From 100 milliseconds to five minutes by default.
+    /// most five seconds apart. From 100 milliseconds to five minutes by default.
     public var backoff: Backoff
     /// How long to wait for the reply of another process to a request. Ten seconds by default.
     public var requestTimeout: Duration
@@ -129,8 +129,9 @@ public struct BridgeConfiguration: Sendable {
     var window: Int { max(routeLimit, 16_384) }
     /// How many bytes they may have together.
     var routeByteLimit: Int { max(buffer.bytes / 8, 1) }
-    /// The delay between attempts to publish: the broker does not come back sooner if it is asked less often.
-    func pause(before attempt: Int) -> Duration { min(backoff.delay(before: attempt), .seconds(30)) }
+    /// The delay between attempts to publish. Not longer: a cluster that has elected a leader says nothing of it, and one
+    /// message in five seconds burdens no broker.
+    func pause(before attempt: Int) -> Duration { min(backoff.delay(before: attempt), .seconds(5)) }
 
     /// After how many failed attempts to publish a durable message, or to store a state, a fault is raised, each time.
     static let attemptsPerFault = 8
