@@ -1,4 +1,4 @@
-internal import Channels
+public import Channels
 public import ChannelsBridge
 
 /// Checks the conformance of a `Transport`, for its author.
@@ -22,14 +22,47 @@ public struct TransportConformance: Sendable {
     public typealias Interrupt =
         @Sendable (_ transport: any Transport, _ body: @Sendable () async throws -> Void) async throws -> Void
 
+    /// Takes a copy of what the broker stores, runs the body, and puts the copy back while connections are open.
+    ///
+    /// The check has subjects of its own, but the broker must not be shared with another check meanwhile.
+    public typealias RollBack = @Sendable (_ body: @Sendable () async throws -> Void) async throws -> Void
+
+    /// What a transport offers in its user's own transactions.
+    public struct Transactions: Sendable {
+        /// Begins a transaction, posts a message in it, and commits it, or rolls it back.
+        public var post: @Sendable (_ message: String, _ channel: NamedChannel<String>, _ commits: Bool) async throws -> Void
+        /// Begins a transaction, settles a message in it, and commits it, or rolls it back.
+        public var settle: @Sendable (_ post: Posted<String>, _ commits: Bool) async throws -> Void
+
+        /// Creates the hooks for an outbox and an inbox.
+        public init(
+            post: @escaping @Sendable (_ message: String, _ channel: NamedChannel<String>, _ commits: Bool) async throws -> Void,
+            settle: @escaping @Sendable (_ post: Posted<String>, _ commits: Bool) async throws -> Void
+        ) {
+            (self.post, self.settle) = (post, settle)
+        }
+    }
+
+    /// What a check needs besides capabilities.
+    public enum Requirement: Hashable, Sendable {
+        /// The hook `interrupt`.
+        case interrupt
+        /// The hook `rollBack`.
+        case rollBack
+        /// The hooks `transactions`.
+        case transactions
+        /// A transport that is a `MessageStore`.
+        case messageStore
+    }
+
     /// One check of the suite.
     public struct Check: Sendable, Hashable, CustomStringConvertible {
         /// The check as a sentence: `messagesOfOnePublisherArriveInOrder`.
         public let name: String
         /// The capabilities that the check needs.
         public let needs: TransportCapabilities
-        /// Whether the check breaks the connection.
-        public let interrupts: Bool
+        /// What else the check needs; nil if nothing.
+        public let requirement: Requirement?
         let body: @Sendable (ConformanceRun) async throws -> Void
 
         /// The name.
@@ -66,10 +99,13 @@ public struct TransportConformance: Sendable {
     public static let checks: [Check] =
         connectionChecks + messageChecks + nameChecks + groupChecks + durableChecks + publishingChecks + replayChecks
         + requestChecks
-        + lastValueChecks + interruptionChecks
+        + lastValueChecks + storageChecks + interruptionChecks
 
     let makeTransport: MakeTransport
+    let makeOther: MakeTransport
     let interrupt: Interrupt?
+    let rollBack: RollBack?
+    let transactions: Transactions?
     let prefix: String
     let timeout: Duration
 
@@ -80,14 +116,23 @@ public struct TransportConformance: Sendable {
     ///   - timeout: How long a check may take before it fails. It must be longer than the time after which
     ///     the broker redelivers an unsettled message.
     ///   - interrupt: Breaks and restores a connection. Without it, the checks that need it are skipped.
+    ///   - rollBack: Puts an older copy of the broker's storage back. Without it, the checks that need it are skipped.
+    ///   - transactions: An outbox and an inbox. Without them, the checks that need them are skipped.
+    ///   - makeOther: Creates a transport with other options, such as limits and times, to the same broker. By
+    ///     default, the options are equal.
     ///   - makeTransport: Creates a transport that is not connected, always to the same broker.
     public init(
         prefix: String = "conformance",
         timeout: Duration = .seconds(30),
         interrupt: Interrupt? = nil,
+        rollBack: RollBack? = nil,
+        transactions: Transactions? = nil,
+        makeOther: MakeTransport? = nil,
         makeTransport: @escaping MakeTransport
     ) {
         self.makeTransport = makeTransport
+        self.makeOther = makeOther ?? makeTransport
+        (self.rollBack, self.transactions) = (rollBack, transactions)
         self.interrupt = interrupt
         self.prefix = prefix
         self.timeout = timeout
@@ -100,18 +145,29 @@ public struct TransportConformance: Sendable {
         return outcomes
     }
 
+    private func reasonToSkip(_ requirement: Requirement?, _ transport: any Transport) -> String? {
+        switch requirement {
+        case .interrupt where interrupt == nil: "there is no way to break the connection"
+        case .rollBack where rollBack == nil: "there is no way to put an older copy back"
+        case .transactions where transactions == nil: "there are no transactions"
+        case .messageStore where !(transport is any MessageStore): "the transport is no MessageStore"
+        default: nil
+        }
+    }
+
     /// Runs one check.
     public func run(_ check: Check) async -> Outcome {
         do {
-            let missing = check.needs.subtracting(try await makeTransport().capabilities)
+            let transport = try await makeTransport()
+            let missing = check.needs.subtracting(transport.capabilities)
             guard missing.isEmpty else {
                 return Outcome(check: check, skipped: "the transport lacks \(missing.names)", failures: [])
             }
+            if let reason = reasonToSkip(check.requirement, transport) {
+                return Outcome(check: check, skipped: reason, failures: [])
+            }
         } catch {
             return Outcome(check: check, skipped: nil, failures: ["no transport could be made: \(error)"])
-        }
-        guard !check.interrupts || interrupt != nil else {
-            return Outcome(check: check, skipped: "there is no way to break the connection", failures: [])
         }
         let run = ConformanceRun(self)
         let first = FirstResult<Void>()

@@ -1,5 +1,5 @@
 #if NATS
-package import Channels
+public import Channels
 public import ChannelsBridge
 import Foundation
 
@@ -24,7 +24,8 @@ extension NATSTransport {
 }
 
 extension NATSTransport: MessageStore {
-    package func stored(
+    /// Returns the next stored messages that match a pattern, in the order stored.
+    public func stored(
         after number: UInt64,
         matching pattern: ChannelPattern,
         atMost limit: Int,
@@ -45,7 +46,7 @@ extension NATSTransport: MessageStore {
                 StoredMessage(
                     number: found.seq,
                     message,
-                    storedAt: found.time.flatMap { Timestamp($0) },
+                    secondsSince1970: found.time.flatMap { Timestamp($0)?.secondsSince1970 },
                     isSettled: box.map { $0.hasSettled(found.seq) } ?? false
                 )
             )
@@ -54,11 +55,12 @@ extension NATSTransport: MessageStore {
     }
 
     /// Removes the message: a server settles what it has delivered, and delivers no more than its limit.
-    package func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
+    public func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
         try await remove(number, on: pattern)
     }
 
-    package func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
+    /// Removes a stored message, for all durable names.
+    public func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
         let jetStream = try session.jetStream
         let stream = try await jetStream.stream(for: pattern.text)
         do {
@@ -68,7 +70,8 @@ extension NATSTransport: MessageStore {
         }
     }
 
-    package func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
+    /// Returns how many messages a durable name has yet to settle.
+    public func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
         let jetStream = try session.jetStream
         let stream = try await jetStream.stream(for: pattern.text)
         return try await jetStream.consumer(name, pattern.text, stream)?.unsettledCount ?? 0

@@ -187,7 +187,7 @@ public final class NATSTransport: Transport {
                     sequence: delivery.streamSequence,
                     onSettled: onSettled
                 )
-                inbound.storedAt = delivery.storedAt
+                inbound.secondsSince1970 = delivery.storedAt?.secondsSince1970
                 inbound.problem = problem
                 onMessage(inbound)
             } onFailure: {
@@ -220,9 +220,9 @@ public final class NATSTransport: Transport {
     }
 }
 
-extension NATSTransport: LetterStore {
+extension NATSTransport {
     /// Creates a stream for dead letters, unless one keeps them: `DEAD` for letters under `dead`.
-    package func prepare(forLetterOn subject: String, under prefix: String) async throws {
+    public func prepare(forLetterOn subject: String, under prefix: String) async throws {
         let streams = try session.streams
         try await streams.preparing({ try await $0.prepareMessages() }) {
             do { try await streams.prepareLetters(on: subject, under: prefix) } catch {

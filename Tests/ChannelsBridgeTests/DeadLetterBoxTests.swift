@@ -67,6 +67,13 @@ struct DeadLetterBoxTests {
         try await wire.close(timeout: .seconds(1))
     }
 
+    @Test func aTransportThatListsNothingSaysSo() async throws {
+        let error = await #expect(throws: BridgeError.self) {
+            try await DeadLetterBox("dead").letters(over: AlteredTransport(broker))
+        }
+        #expect(error?.code == .unsupported)
+    }
+
     @Test func letterThatCannotBePutBackStaysAndTheOthersReturn() async throws {
         let wire = try await connectedTransport(broker)
         let isMended = Gate()

@@ -30,7 +30,9 @@ struct ConformanceTests {
             }
         )
         let outcome = await suite.run(check)
-        #expect(outcome.skipped == nil)
+        // A server in the test has no older copy of its files, and no transactions.
+        let isPossible = check.requirement != .rollBack && check.requirement != .transactions
+        #expect((outcome.skipped == nil) == isPossible)
         #expect(outcome.isAcceptable, "\(outcome)")
     }
 

@@ -116,13 +116,6 @@ struct LetterTests {
         try await database.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
     }
 
-    @Test func aTransportThatListsNothingSaysSo() async throws {
-        let error = await #expect(throws: BridgeError.self) {
-            try await box.letters(over: InMemoryTransport(InMemoryBroker()))
-        }
-        #expect(error?.code == .unsupported)
-    }
-
     // MARK: Status
 
     @Test func theStatusOfAFileTellsWhatIsLeftAndWhoHoldsAName() async throws {

@@ -17,16 +17,6 @@ package enum DeadLetterHeader {
     package static let idPrefix = "dead-letter-"
 }
 
-/// A transport that has to know where letters will be kept, so that it keeps them until somebody puts them back.
-package protocol LetterStore: Transport {
-    /// Makes sure that letters are kept. Called before each one is stored.
-    ///
-    /// - Parameters:
-    ///   - subject: The subject of the letter.
-    ///   - prefix: With what the subjects of all letters begin, before a dot.
-    func prepare(forLetterOn subject: String, under prefix: String) async throws
-}
-
 extension BridgeContext {
     /// Keeps the letter of a durable message, if letters are kept.
     ///
@@ -37,7 +27,7 @@ extension BridgeContext {
         // One that cannot be handled is not kept again: the broker has it.
         guard !letter.message.subject.utf8.starts(with: (prefix + ".").utf8) else { return true }
         let subject = "\(prefix).\(configuration.name(ofSubject: letter.message.subject))"
-        try await (transport as? any LetterStore)?.prepare(forLetterOn: subject, under: prefix)
+        try await (transport as? any MessageStore)?.prepare(forLetterOn: subject, under: prefix)
         return try await transport.keep(letter, on: subject, for: durableName, with: inbound.refuse)
     }
 }

@@ -31,8 +31,7 @@ extension DeadLetterBox {
     /// Nothing is taken: others may put letters back meanwhile.
     ///
     /// - Parameter transport: A transport that is not connected. It is closed at the end.
-    /// - Throws: The transport's errors; ``BridgeError/Code/unsupported`` if it cannot list messages, such as
-    ///   ``InMemoryTransport``.
+    /// - Throws: The transport's errors; ``BridgeError/Code/unsupported`` if it is no ``MessageStore``.
     /// - Complexity: O(*n*) in the messages stored; over NATS, one request for each letter.
     public func letters(over transport: any Transport) async throws -> [Letter] {
         try await withConnection(transport) {
@@ -139,7 +138,7 @@ extension DeadLetterBox {
             durableName: header(DeadLetterHeader.name),
             reason: header(DeadLetterHeader.reason),
             deliveryCount: kept.headers[DeadLetterHeader.attempts].flatMap { Int($0) },
-            secondsSince1970: stored.storedAt?.secondsSince1970,
+            secondsSince1970: stored.secondsSince1970,
             isPutBack: stored.isSettled,
             number: stored.number,
             kept: kept

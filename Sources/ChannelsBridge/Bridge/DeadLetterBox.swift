@@ -99,7 +99,7 @@ public struct DeadLetterBox: Sendable {
             _ = letters.add(letter, bytes: letter.message.byteCount)
         }
         // What comes later may be a letter that was put back and has failed again.
-        let most = try await (transport as? any CountingStore)?.unsettledCount(of: Self.durableName, on: pattern)
+        let most = try await (transport as? any MessageStore)?.unsettledCount(of: Self.durableName, on: pattern)
         var count = 0
         var failure: BridgeError?
         // The broker delivers a letter again that is released without having been settled.

@@ -268,7 +268,7 @@ public struct Relay: Sendable {
         let subject = "\(deadLetters).\(message.message.subject)"
         let letter = DeadLetter(message: message.message, error: error, deliveryCount: message.deliveryCount)
         let keep = {
-            try await (source as? any LetterStore)?.prepare(forLetterOn: subject, under: deadLetters)
+            try await (source as? any MessageStore)?.prepare(forLetterOn: subject, under: deadLetters)
             _ = try await source.keep(letter, on: subject, for: name, with: message.refuse)
         }
         do { try await retry(keep) } catch let error as BridgeError {

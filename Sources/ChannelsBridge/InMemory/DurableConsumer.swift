@@ -31,6 +31,18 @@ struct DurableConsumer {
     /// How many messages are stored: waiting or unsettled.
     var count: Int { waiting.count + unsettled.count }
 
+    /// The stored messages, in order.
+    var stored: [Entry] { (Array(waiting) + unsettled.values.map(\.entry)).sorted { $0.number < $1.number } }
+
+    /// Removes a message that waits.
+    ///
+    /// - Returns: Whether there was one.
+    mutating func removeWaiting(_ number: UInt64) -> Bool {
+        let count = waiting.count
+        waiting.removeAll { $0.number == number }
+        return waiting.count < count
+    }
+
     mutating func join(_ member: Member) {
         members.append(member)
     }

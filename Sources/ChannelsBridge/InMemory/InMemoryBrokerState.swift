@@ -207,6 +207,45 @@ struct InMemoryBrokerState {
         consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]?.count ?? 0
     }
 
+    /// What is stored for a name, or for names that subscribe later, after a number.
+    func stored(after number: UInt64, for name: String, on pattern: ChannelPattern) -> [StoredMessage] {
+        let consumer = consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]
+        let unsettled = Dictionary((consumer?.stored ?? []).map { ($0.number, $0) }) { first, _ in first }
+        let logged = log.lazy.filter { pattern.matches($0.entry.message.subject) }
+        var messages: [UInt64: StoredMessage] = [:]
+        for entry in unsettled.values {
+            messages[entry.number] = StoredMessage(
+                number: entry.number,
+                entry.message,
+                secondsSince1970: nil,
+                isSettled: false
+            )
+        }
+        for (entry, time) in logged {
+            messages[entry.number] = StoredMessage(
+                number: entry.number,
+                entry.message,
+                secondsSince1970: time,
+                isSettled: consumer != nil && unsettled[entry.number] == nil
+            )
+        }
+        return messages.values.filter { $0.number > number }.sorted { $0.number < $1.number }
+    }
+
+    /// Settles a message that waits for a name.
+    mutating func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) throws {
+        keep(pattern, for: name)
+        guard consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]?.removeWaiting(number) == true else {
+            throw BridgeError(.refused, subject: pattern.text, detail: "\(number) is settled, or somebody has it")
+        }
+    }
+
+    /// Removes a message that nobody has.
+    mutating func remove(_ number: UInt64) {
+        log.removeAll { $0.entry.number == number }
+        for key in Array(consumers.keys) { _ = consumers[key]?.removeWaiting(number) }
+    }
+
     /// Stores messages for a name, if it is new, and earlier ones.
     private mutating func begin(_ key: ConsumerKey, from position: ReplayStart.Position) {
         guard consumers[key] == nil else { return }

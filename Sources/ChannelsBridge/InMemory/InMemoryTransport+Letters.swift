@@ -1,12 +1,35 @@
-package import Channels
+public import Channels
 
-extension InMemoryTransport: LetterStore, CountingStore {
-    package func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
+extension InMemoryTransport: MessageStore {
+    /// Returns how many messages a durable name has yet to settle.
+    public func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
         try whileConnected(pattern.text) { $0.unsettledCount(of: name, on: pattern) }
     }
 
+    /// Returns the next stored messages that match a pattern. When they were stored is known as long as the broker
+    /// stores them for names that subscribe later.
+    public func stored(
+        after number: UInt64,
+        matching pattern: ChannelPattern,
+        atMost limit: Int,
+        settledBy name: String
+    ) async throws -> [StoredMessage] {
+        let stored = try whileConnected(pattern.text) { $0.stored(after: number, for: name, on: pattern) }
+        return Array(stored.prefix(limit))
+    }
+
+    /// Settles a message that waits for a durable name.
+    public func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
+        try whileConnected(pattern.text) { try $0.settle(number, of: name, on: pattern) }
+    }
+
+    /// Removes a stored message, except for a durable name to which it is delivered.
+    public func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
+        try whileConnected(pattern.text) { $0.remove(number) }
+    }
+
     /// Keeps letters for those who put them back, who may come later than the messages that the broker replays.
-    package func prepare(forLetterOn subject: String, under prefix: String) async throws {
+    public func prepare(forLetterOn subject: String, under prefix: String) async throws {
         let pattern = try ChannelPattern(validating: prefix + ".>")
         try whileConnected(subject) { $0.keep(pattern, for: DeadLetterBox.durableName) }
     }

@@ -1,4 +1,4 @@
-internal import Channels
+public import Channels
 internal import Synchronization
 
 /// A message received by a transport.
@@ -24,15 +24,16 @@ public struct InboundMessage: Sendable {
     /// without one, or the connection is lost, the broker delivers it again.
     public let settle: (@Sendable (Settlement) -> Void)?
 
-    /// When the broker stored a durable message, as far as the transport knows.
-    package var storedAt: Timestamp?
+    /// When the broker stored a durable message, by its clock, as Foundation's `timeIntervalSince1970`. Nil if the
+    /// transport does not know.
+    public var secondsSince1970: Double?
 
-    /// What the transport adds to `RemoteDelivery` for its own use.
-    package var context: (any DeliveryContext)?
+    /// What the transport needs in order to settle the message in a listener's transaction. A listener finds it
+    /// in `RemoteDelivery.transportContext`.
+    public var context: (any DeliveryContext)?
 
-    /// Why the transport could read a durable message only in part, which a bridge makes a dead letter then. Nil if it
-    /// has read all of it.
-    package var problem: BridgeError?
+    /// Why the transport could read a durable message only in part. A bridge makes the message a dead letter then.
+    public var problem: BridgeError?
 
     /// Removes a durable message that cannot be handled, and stores its dead letter, in one transaction: both or
     /// neither. Nil if the transport has no such transactions.
@@ -46,7 +47,7 @@ public struct InboundMessage: Sendable {
     ///
     /// - Parameter letter: The letter, with its own subject and identifier.
     /// - Throws: The errors of ``Transport/publish(_:durable:)`` for a durable message.
-    package var refuse: (@Sendable (_ letter: TransportMessage) async throws -> Bool)?
+    public var refuse: (@Sendable (_ letter: TransportMessage) async throws -> Bool)?
 
     /// Creates a message, for the author of a transport.
     ///
@@ -87,11 +88,22 @@ private final class Unsettled: Sendable {
     }
 }
 
-/// What a transport keeps with a message that its listeners can settle themselves.
-package protocol DeliveryContext: Sendable {
-    /// Whether a listener has settled the message, in a transaction of its own. It comes again if that was rolled back,
-    /// and is no duplicate then.
+/// What a transport keeps with a durable message that a listener can settle in a transaction of its own: the inbox.
+///
+/// Set ``InboundMessage/context`` to a type of your own, and extend `Posted` with a method that finds it in
+/// `delivery?.transportContext` and settles the message on the listener's connection.
+public protocol DeliveryContext: Sendable {
+    /// Whether a listener has settled the message in its transaction. If the transaction is rolled back, the
+    /// transport delivers the message again, and it is not a duplicate then.
+    ///
+    /// While it is true, ``Settlement/acknowledged`` changes nothing if the transaction was committed; otherwise
+    /// the transport treats it as ``Settlement/retry(after:)``.
     var isSettledByListener: Bool { get }
+}
+
+extension RemoteDelivery {
+    /// What the transport keeps with the message, for the method with which a listener settles it; nil if it keeps nothing.
+    public var transportContext: (any DeliveryContext)? { context as? any DeliveryContext }
 }
 
 extension InboundMessage {
@@ -101,7 +113,7 @@ extension InboundMessage {
         let former = settle == nil ? nil : message.headers[DeadLetterHeader.id]
         return RemoteDelivery(
             id: former.flatMap { try? $0.percentDecoded(DeadLetterHeader.id, "") } ?? envelope.id ?? identity ?? "",
-            secondsSince1970: (envelope.time.flatMap { Timestamp($0) } ?? storedAt)?.secondsSince1970,
+            secondsSince1970: envelope.time.flatMap { Timestamp($0)?.secondsSince1970 } ?? secondsSince1970,
             attempt: deliveryCount,
             context: context
         )

@@ -6,13 +6,20 @@ internal import Channels
 /// A name that the broker knows continues where it was, whatever the start is. To receive messages again, use
 /// a new name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .beginning)`.
 public struct ReplayStart: Hashable, Sendable {
-    package enum Position: Hashable, Sendable {
-        case beginning, new
+    /// Which message that is, for the author of a transport.
+    public enum Position: Hashable, Sendable {
+        /// The oldest message that the broker has.
+        case beginning
+        /// The first message that is published from now on.
+        case new
+        /// The first message that was stored at this time or later.
         case time(secondsSince1970: Double)
+        /// The message with this number, or the next later one.
         case sequence(UInt64)
     }
 
-    package let position: Position
+    /// Which message that is, for the author of a transport.
+    public let position: Position
 
     /// The oldest message that the broker has.
     public static let beginning = ReplayStart(position: .beginning)

@@ -47,6 +47,51 @@ final class ConformanceRun: Sendable {
         return transport
     }
 
+    /// A transport with other options that is connected.
+    func otherConnected() async throws -> any Transport {
+        let transport = try await suite.makeOther()
+        state.withLock { $0.transports.append(transport) }
+        try await transport.connect { _ in }
+        return transport
+    }
+
+    /// Runs a bridge of this name while a body runs.
+    func running(
+        _ name: String,
+        _ board: Switchboard,
+        _ routes: [BridgeRoute],
+        _ body: (Bridge) async throws -> Void
+    ) async throws {
+        let configuration = BridgeConfiguration(
+            deadLetters: subject("dead"),
+            failureLimit: 1,
+            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(1))
+        )
+        let bridge = Bridge(
+            name,
+            switchboard: board,
+            transport: try await newTransport(),
+            routes: routes,
+            configuration: configuration
+        )
+        let running = Task { try await bridge.run() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(bridge)) } catch { result = .failure(error) }
+        running.cancel()
+        _ = await running.result
+        try result.get()
+    }
+
+    /// Repeats a call until the broker takes it.
+    func untilDone(_ call: () async throws -> Void) async throws {
+        while true {
+            do { return try await call() } catch let error as BridgeError where error.code.disposition == .wait {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+    }
+
     func closeTransports() async {
         for transport in state.withLock({ $0.transports }) { try? await transport.close(timeout: .seconds(5)) }
     }
@@ -58,6 +103,24 @@ final class ConformanceRun: Sendable {
             throw BridgeError(.unsupported, detail: "no way to break the connection")
         }
         try await interrupt(transport, body)
+    }
+
+    /// Puts back what the broker stored before a body ran.
+    func rollBack(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        guard let rollBack = suite.rollBack else {
+            throw BridgeError(.unsupported, detail: "no way to put an older copy back")
+        }
+        try await rollBack(body)
+    }
+
+    /// The hooks of a check that requires them.
+    var transactions: TransportConformance.Transactions {
+        get throws {
+            guard let transactions = suite.transactions else {
+                throw BridgeError(.unsupported, detail: "there are no transactions")
+            }
+            return transactions
+        }
     }
 
     // MARK: Messages
@@ -116,9 +179,9 @@ extension TransportConformance {
     static func check(
         _ name: String,
         needs: TransportCapabilities = [],
-        interrupts: Bool = false,
+        requires requirement: Requirement? = nil,
         _ body: @escaping @Sendable (ConformanceRun) async throws -> Void
     ) -> Check {
-        Check(name: name, needs: needs, interrupts: interrupts, body: body)
+        Check(name: name, needs: needs, requirement: requirement, body: body)
     }
 }

@@ -5,7 +5,7 @@ internal import ChannelsTesting
 extension TransportConformance {
     /// Connections that break and are restored.
     static let interruptionChecks: [Check] = [
-        check("aBrokenConnectionIsAnEventAndItsReturnAnother", interrupts: true) { run in
+        check("aBrokenConnectionIsAnEventAndItsReturnAnother", requires: .interrupt) { run in
             let events = Recorder<String>()
             let transport = try await run.connected { event in
                 switch event {
@@ -19,7 +19,7 @@ extension TransportConformance {
             let all = await events.wait { $0.contains("reconnected") }
             run.expect(all.prefix(3) == ["connected", "disconnected", "reconnected"], "the events are \(all)")
         },
-        check("subscriptionsGoOnAfterAnInterruption", interrupts: true) { run in
+        check("subscriptionsGoOnAfterAnInterruption", requires: .interrupt) { run in
             let events = Recorder<String>()
             let transport = try await run.connected { if case .reconnected = $0 { events.record("reconnected") } }
             let heard = Recorder<String>()
@@ -30,7 +30,7 @@ extension TransportConformance {
             try await run.publish(["after"], to: "a", on: sender)
             await heard.wait { $0.contains("after") }
         },
-        check("durableMessagesOfAnInterruptionArriveAfterIt", needs: .durable, interrupts: true) { run in
+        check("durableMessagesOfAnInterruptionArriveAfterIt", needs: .durable, requires: .interrupt) { run in
             let receiver = try await run.connected()
             let sender = try await run.connected()
             let heard = Recorder<String>()
@@ -45,7 +45,7 @@ extension TransportConformance {
             let texts = await heard.wait { Set($0).isSuperset(of: ["before", "after"]) }
             run.expect(texts.first == "before", "it got \(texts)")
         },
-        check("aWatcherHasTheLastValueAfterAnInterruption", needs: .lastValues, interrupts: true) { run in
+        check("aWatcherHasTheLastValueAfterAnInterruption", needs: .lastValues, requires: .interrupt) { run in
             let watcher = try await run.connected()
             let storer = try await run.connected()
             let seen = Recorder<String>()
@@ -56,7 +56,7 @@ extension TransportConformance {
             _ = try await storer.store(try run.message("a", "after"))
             await seen.wait { $0.last == "after" }
         },
-        check("aWatcherOfAPatternHasTheLastValuesAfterAnInterruption", needs: .lastValues, interrupts: true) { run in
+        check("aWatcherOfAPatternHasTheLastValuesAfterAnInterruption", needs: .lastValues, requires: .interrupt) { run in
             let watcher = try await run.connected()
             let storer = try await run.connected()
             let seen = Recorder<StoredValue>()
@@ -74,7 +74,7 @@ extension TransportConformance {
                 "it got \(values.map { $0.message.text })"
             )
         },
-        check("aRequestDuringAnInterruptionEnds", needs: .requests, interrupts: true) { run in
+        check("aRequestDuringAnInterruptionEnds", needs: .requests, requires: .interrupt) { run in
             let responder = try await run.connected()
             try await responder.respond(to: run.subject("echo")) { $0.reply(TransportReply(body: $0.message.body)) }
             let asker = try await run.connected()

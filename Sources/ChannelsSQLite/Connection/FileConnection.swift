@@ -295,7 +295,7 @@ final class FileConnection {
             sequence: UInt64(claim.number),
             onSettled: { delivery.settle($0) }
         )
-        message.storedAt = Timestamp(secondsSince1970: claim.time)
+        message.secondsSince1970 = claim.time
         message.context = delivery
         message.refuse = { [configuration] letter in
             try SQLiteTransport.check(letter, configuration)

@@ -35,30 +35,15 @@ extension NamedChannel where Message: Encodable {
         subjectPrefix: String = "",
         in db: Database
     ) throws {
-        guard let name else {
-            throw BridgeError(.invalidName, detail: "the channel of \(Message.self) has no name: use a named one")
-        }
+        let message = try TransportMessage(
+            posting: message,
+            on: self,
+            type: type,
+            codec: codec,
+            subjectPrefix: subjectPrefix
+        )
         try SQLiteSchema.prepare(db)
-        let body: [UInt8]
-        do { body = try codec.encode(message) } catch {
-            throw BridgeError(.unencodable, subject: name, detail: "as \(Message.self)", underlyingError: error)
-        }
-        let envelope = EventEnvelope(
-            id: String(UInt128.random(in: .min ... .max), radix: 36),
-            source: "outbox",
-            type: type ?? "\(Message.self)",
-            time: Timestamp.now.text,
-            contentType: codec.contentType
-        )
-        _ = try SQLiteSchema.insert(
-            TransportMessage(
-                subject: subjectPrefix.isEmpty ? name : "\(subjectPrefix).\(name)",
-                headers: envelope.headers,
-                body: body
-            ),
-            durable: true,
-            db
-        )
+        _ = try SQLiteSchema.insert(message, durable: true, db)
     }
 }
 #endif

@@ -118,7 +118,7 @@ struct SQLiteReading {
             for place in plain.indices where number > plain[place].after && plain[place].pattern.matches(subject) {
                 if inbound == nil {
                     inbound = InboundMessage(TransportMessage(row))
-                    inbound!.storedAt = Timestamp(secondsSince1970: row["time"])  // it is there
+                    inbound!.secondsSince1970 = row["time"]  // it is there
                     bytes += inbound!.message.byteCount
                 }
                 found.messages.append((place, inbound!))

@@ -1,5 +1,5 @@
 #if SQLite
-package import Channels
+public import Channels
 public import ChannelsBridge
 internal import GRDB
 
@@ -169,7 +169,8 @@ extension SQLiteTransport {
 // MARK: Messages one by one
 
 extension SQLiteTransport: MessageStore {
-    package func stored(
+    /// Returns the next stored messages that match a pattern, in the order stored.
+    public func stored(
         after number: UInt64,
         matching pattern: ChannelPattern,
         atMost limit: Int,
@@ -218,7 +219,7 @@ extension SQLiteTransport: MessageStore {
                     StoredMessage(
                         number: UInt64(row["number"] as Int64),
                         message,
-                        storedAt: Timestamp(secondsSince1970: row["time"]),
+                        secondsSince1970: row["time"],
                         isSettled: isTaken && !row["open"]
                     )
                 )
@@ -228,7 +229,7 @@ extension SQLiteTransport: MessageStore {
     }
 
     /// Takes the messages before it as well; none of them is held by a process then.
-    package func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
+    public func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
         let number = Int64(clamping: number)
         try await mailbox().perform(.task) { db, session in
             // What a process that was killed held is nobody's.
@@ -270,7 +271,8 @@ extension SQLiteTransport: MessageStore {
         }
     }
 
-    package func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
+    /// Removes a stored message, for all durable names.
+    public func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
         let number = Int64(clamping: number)
         try await mailbox().perform(.task) { db, _ in
             try db.execute(sql: "DELETE FROM channels_messages WHERE number = ?", arguments: [number])
@@ -278,7 +280,8 @@ extension SQLiteTransport: MessageStore {
         }
     }
 
-    package func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
+    /// Returns how many messages a durable name has yet to settle.
+    public func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
         try await observe { db, path in
             let rows = try Row.fetchAll(
                 db,

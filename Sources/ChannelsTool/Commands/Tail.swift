@@ -178,7 +178,7 @@ struct Tail: AsyncParsableCommand {
             let page = try await file.stored(from: next, matching: valid)
             for stored in page {
                 var inbound = InboundMessage(stored.message)
-                inbound.storedAt = stored.storedAt
+                inbound.secondsSince1970 = stored.secondsSince1970
                 guard show(inbound, ending) else { return ending.end() }
             }
             guard let last = page.last else { return ending.end() }
@@ -201,7 +201,12 @@ struct Tail: AsyncParsableCommand {
             return true
         }
         guard ending.takesOne() else { return false }
-        let printed = PrintedMessage(channel: name, message.headers, message.body, storedAt: inbound.storedAt)
+        let printed = PrintedMessage(
+            channel: name,
+            message.headers,
+            message.body,
+            storedAt: inbound.secondsSince1970.map { Timestamp(secondsSince1970: $0) }
+        )
         guard ending.shows(printed.text(output)) else { return false }
         ending.endIfEnough()
         return true

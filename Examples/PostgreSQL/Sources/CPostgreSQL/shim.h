@@ -1,0 +1,2 @@
+// The client library of PostgreSQL: Debian's libpq-dev, Homebrew's libpq.
+#include <libpq-fe.h>

@@ -1,0 +1,53 @@
+public import Channels
+public import ChannelsBridge
+
+extension PostgreSQLTransport: MessageStore {
+    /// Returns how many messages a durable name has yet to settle.
+    public func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
+        Int(try await run(pattern, "SELECT channels_count($1, $2)", .text(name), .text(pattern.text))[0].int(0))
+    }
+
+    /// Returns the next stored durable messages that match a pattern.
+    public func stored(
+        after number: UInt64,
+        matching pattern: ChannelPattern,
+        atMost limit: Int,
+        settledBy name: String
+    ) async throws -> [StoredMessage] {
+        let (after, most) = (Parameter.int(min(number, UInt64(Int64.max))), Parameter.int(min(limit, 256)))
+        let page = "SELECT * FROM channels_stored($1, $2, $3, $4)"
+        return try await run(pattern, page, after, .text(pattern.text), .text(name), most).map { row in
+            StoredMessage(
+                number: UInt64(row.int(0)),
+                try TransportMessage(row, from: 3),
+                secondsSince1970: row.double(1),
+                isSettled: row.bool(2)
+            )
+        }
+    }
+
+    /// Settles a message for a durable name, unless a process has it.
+    public func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
+        let message = Parameter.int(min(number, UInt64(Int64.max)))
+        let settle = "SELECT channels_settle_free($1, $2, $3)"
+        guard try await run(pattern, settle, message, .text(name), .text(pattern.text))[0].bool(0) else {
+            throw BridgeError(.refused, subject: pattern.text, detail: "\(number) is settled, or a process has it")
+        }
+    }
+
+    /// Removes a stored message, for all durable names.
+    public func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
+        let remove = """
+            WITH gone AS (DELETE FROM channels_messages WHERE number = $1)
+            DELETE FROM channels_unsettled WHERE number = $1
+            """
+        _ = try await run(pattern, remove, .int(min(number, UInt64(Int64.max))))
+    }
+
+    /// Runs a statement, after what was published before.
+    private func run(_ pattern: ChannelPattern, _ sql: String, _ parameters: Parameter...) async throws -> [Answer.Row]
+    {
+        let statement = Statement(sql, parameters)
+        return try await mailbox(pattern.text).ask { $0.perform($1, pattern.text) { try $0.run([statement])[0].rows } }
+    }
+}

@@ -1,0 +1,77 @@
+internal import Channels
+internal import ChannelsBridge
+
+/// The tables and functions of `schema.sql`, which stand in the first schema of the connection's `search_path`.
+enum Schema {
+    static let version = 1
+
+    /// Creates what is not there.
+    static func prepare(_ connection: Connection) throws {
+        // The plans of prepared statements would read whole tables to find the newest rows.
+        let settings =
+            "SELECT set_config('enable_seqscan', 'off', false), set_config('tcp_keepalives_idle', '5', false)"
+        let isMissing = Statement("SELECT to_regclass('channels_schema') IS NULL")
+        if try connection.run([Statement(settings), isMissing])[1].rows[0].bool(0) {
+            // Two that begin at once: the second waits, and then finds the tables.
+            let tables = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+            let create = "DO $do$ BEGIN IF to_regclass('channels_schema') IS NULL THEN \(tables) END IF; END $do$"
+            try connection.run([Statement("SELECT pg_advisory_xact_lock(7021802)"), Statement(create)])
+        }
+        let found = try connection.run([Statement("SELECT version FROM channels_schema")])[0].rows.first?.int(0) ?? 0
+        guard found <= version else {
+            let detail = "the tables have version \(found), and this program knows \(version): use a newer one"
+            throw BridgeError(.settingsDiffer, detail: detail)
+        }
+    }
+
+    static func insert(_ message: TransportMessage, durable: Bool) -> Statement {
+        let table = durable ? "channels_messages" : "channels_plain"
+        let sql = "INSERT INTO \(table) (subject, headers, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+        return Statement(sql, message.parameters)
+    }
+
+    static func store(_ message: TransportMessage, ifNone: Bool) -> Statement {
+        Statement("SELECT * FROM channels_store($1, $2, $3, $4)", message.parameters + [.text("\(ifNone)")])
+    }
+
+    static func enter(_ name: String, _ subscription: TransportSubscription) -> Statement {
+        var (isNew, first, since) = (false, UInt64(0), "-infinity")
+        switch subscription.start?.position {
+        case nil, .beginning: break
+        case .new: isNew = true
+        case .sequence(let number): first = min(number, UInt64(Int64.max))
+        case .time(let seconds): since = "\(seconds)"
+        }
+        let place: [Parameter] = [.text("\(isNew)"), .int(first), .text(since)]
+        let name: [Parameter] = [.text(name), .text(subscription.pattern.text)]
+        return Statement("SELECT channels_enter($1, $2, $3, $4, $5)", name + place)
+    }
+}
+
+extension TransportMessage {
+    /// Subject, headers and body. The headers have a line each: neither names nor values have control characters.
+    var parameters: [Parameter] {
+        [.text(subject), .text(headers.map { "\($0.name):\($0.value)\n" }.joined()), .bytes(body)]
+    }
+
+    /// Out of a row with subject, headers and body from this column on.
+    init(_ row: Answer.Row, from column: Int) throws {
+        var headers = TransportHeaders()
+        // By bytes: a combining mark after a colon would be one character with it. Others write headers, too: those that
+        // are not valid are left out.
+        for line in (row.bytes(column + 1) ?? []).split(separator: UInt8(ascii: "\n")) {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+            let value = line[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }
+            try? headers.set(
+                String(decoding: value, as: UTF8.self),
+                for: String(decoding: line[..<colon], as: UTF8.self)
+            )
+        }
+        try self.init(subject: row.text(column), headers: headers, body: row.bytes(column + 2) ?? [])
+    }
+
+    /// The bytes that count towards limits: subject, headers and body.
+    var byteCount: Int {
+        headers.reduce(subject.utf8.count + body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
+    }
+}

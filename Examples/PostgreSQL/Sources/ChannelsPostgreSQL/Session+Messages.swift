@@ -1,0 +1,262 @@
+internal import Channels
+internal import ChannelsBridge
+internal import Foundation
+
+/// A subscription under a durable name.
+struct DurableName {
+    let subscription: TransportSubscription
+    let name: String
+    let onMessage: @Sendable (InboundMessage) -> Void
+    /// In the table.
+    var id: Int64 = 0
+    /// Messages that were claimed and are not settled.
+    private(set) var (held, heldBytes) = (0, 0)
+    /// Whether there may be more to claim.
+    var isWanting = true
+
+    init(
+        _ subscription: TransportSubscription,
+        _ name: String,
+        _ onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) {
+        (self.subscription, self.name, self.onMessage) = (subscription, name, onMessage)
+    }
+
+    var room: Int { subscription.prefetchLimit - held }
+    var byteRoom: Int { held == 0 ? subscription.unsettledByteLimit : subscription.unsettledByteLimit - heldBytes }
+
+    mutating func claim(_ bytes: Int) { (held, heldBytes) = (held + 1, heldBytes + bytes) }
+
+    mutating func release(_ bytes: Int) {
+        // There was room, or not, for what is next.
+        isWanting = isWanting || room == 0 || held == 1 || byteRoom < subscription.unsettledByteLimit / 2
+        (held, heldBytes) = (held - 1, heldBytes - bytes)
+    }
+
+    /// Nothing is held any more: the session that held it is another one.
+    mutating func lose() { (held, heldBytes, isWanting) = (0, 0, true) }
+}
+
+/// What is read by position: messages at most once, and last values.
+struct Reading {
+    struct Reader {
+        let pattern: ChannelPattern
+        let onMessage: @Sendable (InboundMessage) -> Void
+    }
+
+    struct Watcher {
+        let pattern: ChannelPattern
+        let onValue: @Sendable (StoredValue) -> Void
+        /// The last revision of each subject, by its bytes.
+        var revisions: [[UInt8]: Int64] = [:]
+    }
+
+    var readers: [Reader] = []
+    var watchers: [Watcher] = []
+    /// What was read: the snapshots, as text.
+    var (messages, values) = ("", "")
+
+    mutating func forgetRevisions() {
+        for place in watchers.indices { watchers[place].revisions = [:] }
+    }
+}
+
+extension Session {
+    // MARK: Durable names
+
+    func subscribe(_ durable: DurableName, _ once: Once<Void>) {
+        perform(once, durable.subscription.pattern.text) { _ in
+            names.append(durable)
+            do { try join(names.count - 1) } catch {
+                names.removeLast()
+                throw error
+            }
+        }
+    }
+
+    /// Enters a name, or finds it.
+    func join(_ place: Int) throws {
+        guard let connection else { return }
+        let answers = try connection.run([Schema.enter(names[place].name, names[place].subscription)])
+        names[place].id = answers[0].rows[0].int(0)
+        names[place].lose()
+    }
+
+    /// Claims messages for the names that have room.
+    ///
+    /// - Parameter all: Whether there may be new messages for every name.
+    func claim(all: Bool) throws {
+        for place in names.indices {
+            if all { names[place].isWanting = true }
+            // As long as there are some; jobs have their turn in between.
+            guard names[place].isWanting, let connection else { continue }
+            guard names[place].room > 0, names[place].byteRoom > 0 else {
+                names[place].isWanting = false
+                continue
+            }
+            let wanted: [Parameter] = [
+                .int(names[place].id), .int(token), .int(min(names[place].room, 256)), .int(names[place].byteRoom),
+                .text("\(names[place].held == 0)"),
+            ]
+            let claim = Statement("SELECT * FROM channels_claim($1, $2, $3, $4, $5)", wanted)
+            let rows = try connection.run([claim])[0].rows
+            names[place].isWanting = !rows.isEmpty
+            for row in rows { deliver(row, to: place) }
+        }
+    }
+
+    private func deliver(_ row: Answer.Row, to place: Int) {
+        let (number, deliveries) = (row.int(0), Int(row.int(1)))
+        let holding = Holding(name: names[place].id, number: number, deliveries: deliveries, token: token)
+        let message: TransportMessage
+        do { message = try TransportMessage(row, from: 3) } catch {
+            onEvent(.failed(BridgeError.from(error)))
+            // Nobody can ever receive it.
+            return settle(holding, holding.settling(), isDurable: false) { _ in }
+        }
+        names[place].claim(message.byteCount)
+        let delivery = PostgreSQLDelivery(holding, mailbox, byteCount: message.byteCount)
+        var inbound = InboundMessage(
+            message,
+            deliveryCount: deliveries,
+            identity: "\(number)",
+            sequence: UInt64(number)
+        ) { delivery.settle($0) }
+        inbound.secondsSince1970 = row.double(2)
+        inbound.context = delivery
+        inbound.refuse = { try await delivery.refuse(keeping: $0) }
+        names[place].onMessage(inbound)
+    }
+
+    /// Runs `channels_settle`, again as long as a listener's transaction has the message: what commits first decides.
+    ///
+    /// - Parameter end: Called with whether this has settled it.
+    func settle(
+        _ holding: Holding,
+        _ statement: Statement,
+        isDurable: Bool,
+        _ end: @escaping (Result<Bool, any Error>) -> Void
+    ) {
+        // Otherwise the session that had it has ended, and others have the message.
+        guard holding.token == token else { return end(.success(false)) }
+        let again: (Session, Duration) -> Void = { session, delay in
+            session.after(delay) { $0.settle(holding, statement, isDurable: isDurable, end) }
+        }
+        add(
+            Change(statement: statement, isDurable: isDurable) { session, result in
+                switch result {
+                case .success(let answer) where answer.rows[0].int(0) < 0: again(session, .milliseconds(50))
+                case .success(let answer): end(.success(answer.rows[0].int(0) == 1))
+                case .failure(let error as SQLFailure) where !isDurable:
+                    session.onEvent(.failed(BridgeError(error)))
+                    again(session, .seconds(1))
+                case .failure(let error): end(.failure(error))
+                }
+            }
+        )
+    }
+
+    /// A message is not held any more.
+    ///
+    /// - Parameter delay: When it comes again, if it does.
+    func release(_ holding: Holding, _ bytes: Int, comesAfter delay: Duration?) {
+        guard holding.token == token, let place = names.firstIndex(where: { $0.id == holding.name }) else { return }
+        names[place].release(bytes)
+        if let delay { after(delay + .milliseconds(1)) { $0.want(holding.name) } }
+    }
+
+    private func want(_ name: Int64) {
+        for place in names.indices where names[place].id == name { names[place].isWanting = true }
+    }
+
+    // MARK: Positions
+
+    func subscribe(_ reader: Reading.Reader, _ once: Once<Void>) {
+        perform(once, reader.pattern.text) { connection in
+            // Those before it are read up to here.
+            if reading.readers.isEmpty {
+                reading.messages = try snapshot(connection)
+            } else {
+                try readMessages(connection)
+            }
+            reading.readers.append(reader)
+        }
+    }
+
+    private func snapshot(_ connection: Connection) throws -> String {
+        try connection.run([Statement("SELECT pg_current_snapshot()::text")])[0].rows[0].text(0)
+    }
+
+    func watch(_ watcher: Reading.Watcher, _ once: Once<Void>) {
+        perform(once, watcher.pattern.text) { connection in
+            if reading.watchers.isEmpty { reading.values = try snapshot(connection) }
+            reading.watchers.append(watcher)
+            do { try readAll(reading.watchers.count - 1, connection) } catch {
+                reading.watchers.removeLast()
+                throw error
+            }
+        }
+    }
+
+    /// Reads what the snapshots do not see.
+    func readNew(_ connection: Connection) throws {
+        if !reading.readers.isEmpty { try readMessages(connection) }
+        guard !reading.watchers.isEmpty else { return }
+        for row in try read("channels_new_values", from: &reading.values, [.text(">")], connection) {
+            for place in reading.watchers.indices { tell(row, to: place) }
+        }
+    }
+
+    /// After a new connection: what was published meanwhile is lost, and values are not.
+    func readAgain(_ connection: Connection) throws {
+        reading.messages = try snapshot(connection)
+        reading.values = reading.messages
+        for place in reading.watchers.indices { try readAll(place, connection) }
+    }
+
+    /// - Parameter position: What was read; then what is read.
+    private func read(
+        _ function: String,
+        from position: inout String,
+        _ rest: [Parameter],
+        _ connection: Connection
+    ) throws -> ArraySlice<Answer.Row> {
+        let values = ["$1::text::pg_snapshot"] + rest.indices.map { "$\($0 + 2)" }
+        let statement = Statement(
+            "SELECT * FROM \(function)(\(values.joined(separator: ", ")))",
+            [.text(position)] + rest
+        )
+        let rows = try connection.run([statement])[0].rows
+        position = rows[0].text(0)
+        // If there is nothing new, there is one row with the position.
+        return rows[0].bytes(1) == nil ? [] : rows[...]
+    }
+
+    private func readMessages(_ connection: Connection) throws {
+        for row in try read("channels_new_messages", from: &reading.messages, [], connection) {
+            do {
+                let message = try TransportMessage(row, from: 2)
+                for reader in reading.readers where reader.pattern.matches(message.subject) {
+                    reader.onMessage(InboundMessage(message))
+                }
+            } catch { onEvent(.failed(BridgeError.from(error))) }
+        }
+    }
+
+    private func readAll(_ place: Int, _ connection: Connection) throws {
+        // Of which nothing is known yet.
+        var position = "1:1:"
+        let pattern = Parameter.text(reading.watchers[place].pattern.text)
+        for row in try read("channels_new_values", from: &position, [pattern], connection) { tell(row, to: place) }
+    }
+
+    private func tell(_ row: Answer.Row, to place: Int) {
+        let (watcher, revision, key) = (reading.watchers[place], row.int(1), row.bytes(2) ?? [])
+        do {
+            let message = try TransportMessage(row, from: 2)
+            guard watcher.pattern.matches(message.subject), watcher.revisions[key] ?? 0 < revision else { return }
+            reading.watchers[place].revisions[key] = revision
+            watcher.onValue(StoredValue(message, revision: UInt64(revision)))
+        } catch { onEvent(.failed(BridgeError.from(error))) }
+    }
+}

@@ -1,0 +1,106 @@
+import CPostgreSQL
+import ChannelsBridge
+import ChannelsPostgreSQL
+import Foundation
+import Testing
+
+/// A server with one database: the one that `check` has started, or one of a test's own.
+final class Server: Sendable {
+    /// Nil without `check`.
+    static let shared = ProcessInfo.processInfo.environment["CHANNELS_POSTGRESQL"].map { Server($0, folder: nil) }
+
+    /// The connection string of libpq.
+    let connection: String
+    private let folder: String?
+
+    private init(_ connection: String, folder: String?) { (self.connection, self.folder) = (connection, folder) }
+
+    /// A server of a test's own, which can be stopped and go back.
+    init() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "channels-\(UUID())").path()
+        connection = "host=\(folder) user=postgres dbname=postgres"
+        self.folder = folder
+        try Self.shell(
+            "mkdir \(folder) && initdb -D \(folder)/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync"
+        )
+        try start()
+    }
+
+    deinit {
+        guard let folder else { return }
+        _ = try? Self.shell("pg_ctl stop -m immediate -D \(folder)/data; rm -rf \(folder)")
+    }
+
+    func start() throws {
+        try Self.shell("pg_ctl start -w -D \(folder!)/data -l \(folder!)/log -o \"-c listen_addresses= -k \(folder!)\"")
+    }
+
+    /// As if its machine lost power.
+    func stop() throws { try Self.shell("pg_ctl stop -w -m immediate -D \(folder!)/data") }
+
+    func copy() throws { try Self.shell("pg_basebackup -h \(folder!) -U postgres -c fast -D \(folder!)/copy") }
+
+    /// Puts the copy in the place of what the server has.
+    func goBack() throws {
+        try stop()
+        try Self.shell("rm -rf \(folder!)/data && mv \(folder!)/copy \(folder!)/data")
+        try start()
+    }
+
+    /// Runs a command as a user who may run a server, which root may not. Not with `Process`: that waits for the server.
+    private static func shell(_ command: String) throws {
+        let path = "PATH=\(ProcessInfo.processInfo.environment["CHANNELS_POSTGRESQL_BIN"] ?? ""):/usr/bin:/bin"
+        let user = getuid() == 0 ? "runuser -u postgres -- " : ""
+        let status = system("cd / && \(user)env \(path) sh -c '\(command)' </dev/null >/dev/null 2>&1")
+        try #require(status == 0, "\(command) failed")
+    }
+
+    func transport(_ change: (inout PostgreSQLConfiguration) -> Void = { _ in }) -> PostgreSQLTransport {
+        var configuration = PostgreSQLConfiguration(connection: connection)
+        change(&configuration)
+        return PostgreSQLTransport(configuration)
+    }
+
+    func client() throws -> Client { try Client(connection) }
+}
+
+/// A connection of a test's own: what a user of libpq has.
+final class Client: @unchecked Sendable {  // one task at a time uses it
+    let handle: OpaquePointer
+
+    init(_ connection: String) throws {
+        handle = PQconnectdb(connection)
+        try #require(PQstatus(handle) == CONNECTION_OK, "\(String(cString: PQerrorMessage(handle)))")
+        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    }
+
+    deinit { PQfinish(handle) }
+
+    /// Runs a statement, and returns its rows as text.
+    @discardableResult
+    func run(_ sql: String) throws -> [[String]] {
+        let result = PQexec(handle, sql)
+        defer { PQclear(result) }
+        guard [PGRES_COMMAND_OK, PGRES_TUPLES_OK].contains(PQresultStatus(result)) else {
+            throw BridgeError(.transportFailure, detail: String(cString: PQerrorMessage(handle)))
+        }
+        return (0..<PQntuples(result)).map { row in
+            (0..<PQnfields(result)).map { String(cString: PQgetvalue(result, row, $0)) }
+        }
+    }
+
+    /// Runs a query until it says yes.
+    func wait(until sql: String) async throws {
+        while try run("SELECT \(sql)").first?.first != "t" { await Task.yield() }
+    }
+
+    /// Begins a transaction, and commits it, or rolls it back.
+    func transaction(commits: Bool = true, _ body: (OpaquePointer) throws -> Void) throws {
+        try run("BEGIN")
+        do { try body(handle) } catch {
+            try run("ROLLBACK")
+            throw error
+        }
+        try run(commits ? "COMMIT" : "ROLLBACK")
+    }
+}

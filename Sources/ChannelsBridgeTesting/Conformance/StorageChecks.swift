@@ -1,0 +1,167 @@
+internal import Channels
+internal import ChannelsBridge
+internal import ChannelsTesting
+
+extension TransportConformance {
+    /// What a broker with storage has to show besides: other options, an older copy, transactions, dead letters.
+    static let storageChecks: [Check] = [
+        check("transportsWithOtherOptionsShareADurableName", needs: .durable) { run in
+            let (one, other) = (try await run.connected(), try await run.otherConnected())
+            let heard = Recorder<String>()
+            for (transport, limit) in [(one, 1), (other, 100)] {
+                var subscription = TransportSubscription(
+                    to: try run.pattern("a"),
+                    durableName: run.durableName("shared")
+                )
+                subscription.prefetchLimit = limit
+                try await transport.subscribe(subscription) { message in
+                    message.settle?(.acknowledged)
+                    heard.record(message.message.text)
+                }
+            }
+            try await run.publish(numbered(50), to: "a", durable: true, on: one)
+            try await run.publish(numbered(50, from: 50), to: "a", durable: true, on: other)
+            let texts = await heard.wait { Set($0).isSuperset(of: numbered(100)) }
+            run.expect(texts.count == 100, "100 messages were delivered \(texts.count) times")
+            try await other.close(timeout: run.timeout)
+            try await run.publish(["end"], to: "a", durable: true, on: one)
+            await heard.wait { $0.last == "end" }
+        },
+        check("whatIsStoredAfterAnOlderCopyWasRestoredArrives", needs: .durable, requires: .rollBack) { run in
+            let (receiver, sender) = (try await run.connected(), try await run.connected())
+            @Sendable func hear(_ name: String, on transport: any Transport) async throws -> Recorder<String> {
+                let heard = Recorder<String>()
+                try await transport.subscribe(to: try run.pattern("a"), durableName: run.durableName(name)) { message in
+                    message.settle?(.acknowledged)
+                    heard.record(message.message.text)
+                }
+                return heard
+            }
+            let heard = try await hear("reader", on: receiver)
+            try await run.publish(["old"], to: "a", durable: true, on: sender)
+            _ = await heard.first(1)
+            try await run.rollBack {
+                try await run.publish(["lost"], to: "a", durable: true, on: sender)
+                await heard.wait { $0.contains("lost") }
+            }
+            for text in numbered(20) {
+                let message = try run.message("a", text, headers: ["ce-id": run.durableName(randomIdentifier())])
+                try await run.untilDone { try await sender.publish(message, durable: true) }
+            }
+            await heard.wait { Set($0).isSuperset(of: numbered(20)) }
+            // A name of its own reads what is stored, in order.
+            let stored = try await hear("late", on: try await run.connected())
+            let end = try run.message("a", "end")
+            try await run.untilDone { try await sender.publish(end, durable: true) }
+            let texts = await stored.wait { $0.last == "end" }
+            run.expect(!texts.contains("lost"), "the copy has what was stored later: \(texts)")
+            run.expect(
+                texts.filter { $0 != "old" && $0 != "lost" }.suffix(21) == (numbered(20) + ["end"]).suffix(texts.count),
+                "a new name received \(texts)"
+            )
+        },
+        check("aWatcherHasTheValueStoredAfterAnOlderCopyWasRestored", needs: .lastValues, requires: .rollBack) { run in
+            let (watcher, storer) = (try await run.connected(), try await run.connected())
+            let seen = Recorder<String>()
+            try await watcher.watch(run.pattern("a")) { seen.record($0.message.text) }
+            _ = try await storer.store(try run.message("a", "old"))
+            await seen.wait { $0.last == "old" }
+            try await run.rollBack {
+                for text in numbered(5) { _ = try await storer.store(try run.message("a", text)) }
+                await seen.wait { $0.last == "message 4" }
+            }
+            let new = try run.message("a", "new")
+            try await run.untilDone { _ = try await storer.store(new) }
+            await seen.wait { $0.last == "new" }
+        },
+        check("whatIsPostedInATransactionArrivesOnceItIsCommitted", needs: .durable, requires: .transactions) { run in
+            let transport = try await run.connected()
+            let heard = Recorder<TransportMessage>()
+            try await transport.subscribe(to: try run.pattern("a"), durableName: run.durableName("reader")) { message in
+                message.settle?(.acknowledged)
+                heard.record(message.message)
+            }
+            let channel = Switchboard()[try ChannelName<String>(validating: run.subject("a"))]
+            try await run.transactions.post("rolled back", channel, false)
+            for text in ["1", "2"] { try await run.transactions.post(text, channel, true) }
+            let messages = await heard.first(2)
+            run.expect(messages.map(\.text) == ["\"1\"", "\"2\""], "it got \(messages.map(\.text))")
+            let identifiers = messages.compactMap { $0.headers[TransportHeaders.id] }
+            run.expect(Set(identifiers).count == 2, "the identifiers are \(identifiers)")
+        },
+        check("aMessageSettledInATransactionTakesEffectOnce", needs: .durable, requires: .transactions) { run in
+            let (board, name) = (Switchboard(), try ChannelName<String>(validating: run.subject("a")))
+            let attempts = Recorder<String>()
+            let token = board[name].posts.listen { post in
+                attempts.record("\(post.message) \(post.delivery?.attempt ?? 0)")
+                try await run.transactions.settle(post, attempts.count > 1)
+            }
+            let reader = run.durableName("reader")
+            try await run.running(reader, board, [.incoming(name, durable: true)]) { _ in
+                for text in ["first", "second"] { try await run.transactions.post(text, board[name], true) }
+                let all = await attempts.first(3)
+                run.expect(Set(all) == ["first 1", "first 2", "second 1"], "the attempts were \(all)")
+            }
+            withExtendedLifetime(token) {}
+            let heard = Recorder<String>()
+            try await run.connected().subscribe(to: try run.pattern("a"), durableName: reader) { message in
+                message.settle?(.acknowledged)
+                heard.record(message.message.text)
+            }
+            try await run.transactions.post("end", board[name], true)
+            let texts = await heard.first(1)
+            run.expect(texts == ["\"end\""], "what was settled came again: \(texts)")
+        },
+        check("aMessageThatFailsIsKeptAsALetterAndPutBack", needs: .durable, requires: .messageStore) { run in
+            let (board, name) = (Switchboard(), try ChannelName<String>(validating: run.subject("a")))
+            let heard = Recorder<String>()
+            let fails = Locked(true)
+            let token = board[name].posts.listen { post in
+                heard.record(post.message)
+                if fails.withLock({ $0 }) { throw BridgeError(.refused) }
+            }
+            let box = DeadLetterBox(run.subject("dead"))
+            try await run.running(run.durableName("reader"), board, [.incoming(name, durable: true)]) { bridge in
+                let sender = try await run.connected()
+                for text in ["good", "bad"] {
+                    try await sender.publish(TransportMessage(posting: text, on: board[name]), durable: true)
+                }
+                while bridge.statistics.refused < 2 { await Task.yield() }
+                let letters = try await box.letters(over: run.newTransport())
+                run.expect(letters.map(\.message.text) == ["\"good\"", "\"bad\""], "the letters are \(letters)")
+                run.expect(letters.allSatisfy { $0.isPutBack != true }, "a letter counts as put back: \(letters)")
+                fails.withLock { $0 = false }
+                if let good = letters.first { _ = try await box.putBack(good.id, over: run.newTransport()) }
+                if let bad = letters.last { _ = try await box.drop(bad.id, over: run.newTransport()) }
+                await heard.wait { $0.filter { $0 == "good" }.count == 2 }
+                let rest = try await box.letters(over: run.newTransport()).filter { $0.isPutBack != true }
+                run.expect(rest.isEmpty, "letters are left: \(rest)")
+            }
+            withExtendedLifetime(token) {}
+        },
+        check("aRefusedMessageIsReplacedByItsLetterOnce", needs: .durable) { run in
+            let (first, name) = (try await run.connected(), run.durableName("reader"))
+            let heard = Recorder<InboundMessage>()
+            try await first.subscribe(to: try run.pattern("a"), durableName: name) { heard.record($0) }
+            try await run.publish(["bad"], to: "a", durable: true, on: first)
+            guard let refuse = await heard.first(1).first?.refuse else { return }
+            let letters = try (0..<2).map {
+                try run.message("letter", "letter \($0)", headers: ["ce-id": run.durableName("\($0)")])
+            }
+            run.expect(try await refuse(letters[0]), "a message that nobody has settled was not refused")
+            run.expect(try await !refuse(letters[1]), "a message was refused twice")
+            try await first.close(timeout: run.timeout)
+            let (second, texts) = (try await run.connected(), Recorder<String>())
+            try await run.publish(["end"], to: "letter", durable: true, on: second)
+            try await run.publish(["end"], to: "a", durable: true, on: second)
+            for subject in ["letter", "a"] {
+                try await second.subscribe(to: try run.pattern(subject), durableName: name) { message in
+                    message.settle?(.acknowledged)
+                    texts.record("\(subject) \(message.message.text)")
+                }
+            }
+            let all = await texts.wait { Set($0).isSuperset(of: ["letter end", "a end"]) }
+            run.expect(all.sorted() == ["a end", "letter end", "letter letter 0"], "it got \(all)")
+        },
+    ]
+}
