@@ -23,13 +23,13 @@ struct DurableName {
     }
 
     var room: Int { subscription.prefetchLimit - held }
-    var byteRoom: Int { held == 0 ? subscription.unsettledByteLimit : subscription.unsettledByteLimit - heldBytes }
+    var byteRoom: Int { held == 0 ? subscription.prefetchByteLimit : subscription.prefetchByteLimit - heldBytes }
 
     mutating func claim(_ bytes: Int) { (held, heldBytes) = (held + 1, heldBytes + bytes) }
 
     mutating func release(_ bytes: Int) {
         // There was room, or not, for what is next.
-        isWanting = isWanting || room == 0 || held == 1 || byteRoom < subscription.unsettledByteLimit / 2
+        isWanting = isWanting || room == 0 || held == 1 || byteRoom < subscription.prefetchByteLimit / 2
         (held, heldBytes) = (held - 1, heldBytes - bytes)
     }
 
