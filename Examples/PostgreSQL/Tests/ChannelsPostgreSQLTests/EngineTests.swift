@@ -135,6 +135,8 @@ struct EngineTests {
     // MARK: Transactions
 
     @Test func anyClientPostsWithAFunction() async throws {
+        // The tables have to be there.
+        let other = try await connected(.shared)
         let (board, channel) = (Switchboard(), try ChannelName<[String: Int]>(validating: name))
         let bridge = Bridge(
             "d",
@@ -148,12 +150,14 @@ struct EngineTests {
         #expect(await heard.first(1) == [["total": 3]])
         running.cancel()
         _ = await running.result
+        try await other.close(timeout: .seconds(10))
     }
 
     @Test func aTransactionOnAnotherDatabaseSettlesNothing() async throws {
         let (server, board) = (try Server(), Switchboard())
         let other = try await connected(server)
         let channel = try ChannelName<String>(validating: name)
+        let own = try await connected(.shared)
         let codes = Recorder<BridgeError.Code?>()
         let bridge = Bridge(
             "d",
@@ -175,13 +179,13 @@ struct EngineTests {
         running.cancel()
         _ = await running.result
         withExtendedLifetime(token) {}
-        try await other.close(timeout: .seconds(10))
+        for transport in [own, other] { try await transport.close(timeout: .seconds(10)) }
     }
 
     @Test func withoutATransactionNothingIsPosted() throws {
         let channel = Switchboard()[try ChannelName<String>(validating: name)]
-        #expect { try channel.post("one", in: Server.shared!.client().handle) } throws: {
-            ($0 as? BridgeError)?.code == .refused
-        }
+        let client = try Server.shared!.client()
+        #expect { try channel.post("one", in: client.handle) } throws: { ($0 as? BridgeError)?.code == .refused }
+        withExtendedLifetime(client) {}
     }
 }
