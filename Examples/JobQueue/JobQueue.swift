@@ -97,11 +97,11 @@ struct Work: AsyncParsableCommand {
         let bridge = Bridge(
             "workers",
             switchboard: board,
-            // A job takes long, so that no worker is to hold many.
-            transport: SQLiteTransport(SQLiteConfiguration(path: place.file, prefetchLimit: 4)),
+            transport: SQLiteTransport(path: place.file),
             routes: [.incoming(.submitted, durable: true)],
-            // A job that fails five times waits there until somebody looks: `channels dead list`.
-            configuration: BridgeConfiguration(failureLimit: 5)
+            // A job takes long, so that no worker is to hold many. One that fails five times waits there until somebody looks:
+            // `channels dead list`.
+            configuration: BridgeConfiguration(prefetchLimit: 4, failureLimit: 5)
         )
         board[.submitted].posts.listen(board) { [pause] _, post in
             var job = post.message

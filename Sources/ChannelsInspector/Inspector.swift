@@ -26,7 +26,8 @@ public import ServiceLifecycle
 /// - It answers only requests for its own names and from its own pages, so that no other site can read it
 ///   through the visitor's browser. Interfaces other than loopback also require a token.
 /// - At most 32 pages are served at a time. A connection that does not send a complete request within ten
-///   seconds, or does not read the answer for ten seconds, is closed; bodies over 64 kB are refused.
+///   seconds, or does not read the answer for ten seconds, is closed, as is the oldest of more than 64 that
+///   have not sent one; bodies over 64 kB are refused.
 public struct Inspector: Service {
     let board: Switchboard
     let host: String
@@ -83,10 +84,10 @@ public struct Inspector: Service {
     ///   machine.
     public func run() async throws {
         let feed = Feed(Watch(board, redacting: redacted), limits: limits)
-        let open = OpenConnections(most: limits.connections / 2)
+        let waiting = WaitingConnections(most: limits.connections / 2)
         let deadlines: @Sendable () -> ConnectionDeadlines = { [limits] in
             // Twice the limit that is refused with a message, so that the message arrives.
-            ConnectionDeadlines(limits.silence, open, mostBody: 2 * limits.body)
+            ConnectionDeadlines(limits.silence, waiting, mostBody: 2 * limits.body)
         }
         // Silent: its lines would mix with the program's.
         let logger = Logger(label: "channels.inspector") { _ in SwiftLogNoOpLogHandler() }

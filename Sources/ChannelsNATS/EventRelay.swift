@@ -1,68 +1,68 @@
 #if NATS
+import Channels
 import ChannelsBridge
 import Dispatch
 
-/// Delivers the events of a connection, one at a time, on its own queue: a slow handler must not block the C
+/// Delivers the events of a connection, one at a time, on threads of its own: a slow handler must not block the C
 /// client.
-///
-/// Only used on `queue`: the time of the last disconnection and the number of messages not sent since.
-final class EventRelay: @unchecked Sendable {  // every stored variable is touched on `queue` alone
-    private let queue = DispatchQueue(label: "channels.nats.events")
-    private var onEvent: (@Sendable (TransportEvent) -> Void)?
-    private var disconnected: ContinuousClock.Instant?
-    private var unsent = 0
+final class EventRelay: Sendable {
+    /// What is to be told with the next connection. Guarded by the lock under which events are enqueued.
+    fileprivate struct Outage {
+        var begin: ContinuousClock.Instant?
+        var unsent = 0
+    }
+
+    private let queue: HandlerQueue<TransportEvent>
+    private let outage = Locked(Outage())
 
     init(_ onEvent: @escaping @Sendable (TransportEvent) -> Void) {
-        self.onEvent = onEvent
+        queue = HandlerQueue(onEvent)
     }
 
+    /// Returns when the first event has been delivered.
     func connected() async {
-        await onQueue { self.onEvent?(.connected) }
+        queue.enqueue(.connected)
+        await queue.finish()
     }
 
-    func report(_ error: BridgeError) {
-        queue.async { self.onEvent?(.failed(error)) }
-    }
+    func report(_ error: BridgeError) { report(TransportEvent.failed(error)) }
 
-    func reportLostValues(on subject: String?) {
-        queue.async { self.onEvent?(.lastValuesLost(subject: subject)) }
+    func report(_ event: TransportEvent) {
+        queue.enqueue(event)
+        DispatchQueue.global().async { [queue] in queue.deliver() }
     }
 
     func report(_ event: NATSConnection.Event) {
-        queue.async { self.handOver(event) }
+        outage.withLock { outage in
+            if let event = outage.told(event) { report(event) }
+        }
     }
 
     /// Ends the relay. Returns when the last event has been delivered; none follows.
     func end() async {
-        await onQueue { self.onEvent = nil }
+        await queue.finish()
+        await queue.close()
     }
+}
 
-    private func onQueue(_ body: @escaping @Sendable () -> Void) async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                body()
-                continuation.resume()
-            }
-        }
-    }
-
-    private func handOver(_ event: NATSConnection.Event) {
+extension EventRelay.Outage {
+    /// How an event is told; nil: not at all.
+    fileprivate mutating func told(_ event: NATSConnection.Event) -> TransportEvent? {
         switch event {
         case .disconnected(let reason):
-            guard disconnected == nil else { return }
-            disconnected = .now
-            onEvent?(.disconnected(reason: reason))
+            guard begin == nil else { return nil }
+            begin = .now
+            return .disconnected(reason: reason)
         case .reconnected:
-            let gap = disconnected?.duration(to: .now) ?? .zero
-            defer { (disconnected, unsent) = (nil, 0) }
-            onEvent?(.reconnected(gap: gap, unsent: unsent))
+            defer { self = EventRelay.Outage() }
+            return .reconnected(gap: begin?.duration(to: .now) ?? .zero, unsent: unsent)
         // Closed as requested.
-        case .interrupted, .closed: break
-        case .failed(let error): onEvent?(.failed(error))
+        case .interrupted, .closed: return nil
+        case .failed(let error): return .failed(error)
         case .unsent(let count, let error):
             unsent += count
-            onEvent?(.failed(error))
-        case .slowConsumer(let subject, let count): onEvent?(.slowConsumer(pattern: subject, dropped: count))
+            return .failed(error)
+        case .slowConsumer(let subject, let count): return .slowConsumer(pattern: subject, dropped: count)
         }
     }
 }

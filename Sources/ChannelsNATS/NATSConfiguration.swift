@@ -118,9 +118,13 @@ public struct NATSConfiguration: Sendable {
         ///
         /// Listeners may take longer: a running process reports progress three times in that period.
         public var acknowledgementWait: Duration = .seconds(8)
-        /// How many delivered messages may be unsettled at a time, for all processes of one name together.
-        /// 256 by default. 1 preserves order across failures.
-        public var pendingLimit = 256
+        /// How many delivered messages may be unsettled at a time, for all processes of one name together, with
+        /// those that have failed and wait for their next delivery. 1 preserves order across failures.
+        ///
+        /// At the limit, nothing new is delivered: so many messages that fail hold up all others. 16,384 by default,
+        /// as many as a route counts the failures of. What one process holds is
+        /// `BridgeConfiguration/prefetchLimit`.
+        public var pendingLimit = 16_384
         /// Whether the server forgets the name when its subscriber ends, or has been away for five minutes.
         package var isTemporary = false
 

@@ -55,14 +55,14 @@ extension NATSTransport {
             let subject = String(decoding: value.subject.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
             // With a tool for the key-value store. A state cannot be deleted: processes that have a value
             // store it again.
-            guard !isDeleted else { return relay.reportLostValues(on: subject) }
+            guard !isDeleted else { return relay.report(.lastValuesLost(subject: subject)) }
             do throws(BridgeError) {
                 onValue(StoredValue(try reader.read(value, subject: subject), revision: revision))
             } catch { relay.report(error) }
         } onFailure: {
             relay.report($0)
         } onLoss: {
-            relay.reportLostValues(on: pattern.text)
+            relay.report(.lastValuesLost(subject: pattern.text))
         }
         guard session.keep(watch) else { throw BridgeError(.closed, subject: pattern.text) }
         do {

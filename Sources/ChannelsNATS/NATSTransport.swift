@@ -86,7 +86,7 @@ public final class NATSTransport: Transport {
         do {
             let inbox = try await ReplyInbox.open(on: connection, configuration)
             let session = Session(connection, inbox, configuration) {
-                relay.reportLostValues(on: nil)
+                relay.report(.lastValuesLost(subject: nil))
             } onFailure: {
                 relay.report($0)
             }

@@ -134,7 +134,8 @@ final class Session: Sendable {
     private func restoreAll(_ onFailure: @Sendable (BridgeError) -> Void) async {
         let (durables, watches) = state.withLock { ($0.durables, $0.watches) }
         for durable in durables { durable.restart() }
-        var pause = Duration.milliseconds(250)
+        let backoff = Backoff(first: .milliseconds(250), limit: .seconds(10))
+        var attempts = 0
         while !Task.isCancelled, !watches.isEmpty {
             do {
                 try await streams.prepareStates()
@@ -143,8 +144,8 @@ final class Session: Sendable {
             } catch {
                 if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }
             }
-            try? await Task.sleep(for: pause)
-            pause = min(pause * 2, .seconds(10))
+            attempts += 1
+            try? await Task.sleep(for: backoff.delay(before: attempts))
         }
     }
 

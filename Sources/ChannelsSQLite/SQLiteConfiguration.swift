@@ -50,11 +50,6 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     /// How long a call waits for a file that another program has locked. While others commit, the file is in
     /// use and not locked, and a call waits for its turn.
     public var busyTimeout: Duration
-    /// How many unsettled messages of a durable name one process holds.
-    ///
-    /// Other processes cannot take these: lower the limit for slow listeners, so that processes share the
-    /// work evenly. A low limit costs throughput.
-    public var prefetchLimit: Int
 
     // Constants, except for tests.
 
@@ -68,14 +63,12 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         path: String,
         retention: Retention = Retention(),
         synchronous: Synchronous = .full,
-        busyTimeout: Duration = .seconds(30),
-        prefetchLimit: Int = 256
+        busyTimeout: Duration = .seconds(30)
     ) {
         self.path = path
         self.retention = retention
         self.synchronous = synchronous
         self.busyTimeout = busyTimeout
-        self.prefetchLimit = prefetchLimit
     }
 
     /// Traps if the path is empty, or a limit or a duration is not positive.
@@ -89,7 +82,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
             "SQLiteConfiguration",
             limits: [
                 ("retention.messages", retention.messages), ("retention.bytes", retention.bytes),
-                ("bodyLimit", bodyLimit), ("prefetchLimit", prefetchLimit),
+                ("bodyLimit", bodyLimit),
             ],
             times: [("retention.age", retention.age), ("busyTimeout", busyTimeout)]
         )

@@ -222,7 +222,7 @@ public final class SQLiteTransport: Transport {
             name: ExactText(name),
             subscription: subscription,
             queue: connection.queue(onMessage),
-            limit: min(subscription.prefetchLimit, configuration.prefetchLimit)
+            limit: subscription.prefetchLimit
         )
         try await connection.mailbox.ask { $0.subscribe(durable, $1) }
     }

@@ -9,12 +9,14 @@ struct MistakeTests {
     enum Mistake: String, CaseIterable, Codable {
         case bridgeWithoutName, groupWithoutName, negativeRetries, retriesOfWhatIsNotDurable
         case groupOfWhatIsSent, lastMessagesOfNone, pipelineOfNothing
-        case listenerTimeoutOfZero, requestTimeoutOfZero, negativeCloseTimeout, negativeBackoff, backoffMadeNegative
+        case takesNothing, listenerTimeoutOfZero, requestTimeoutOfZero, negativeCloseTimeout, negativeBackoff,
+            backoffMadeNegative
         case startThatIsNoTime, nameTakenAsItself, brokerThatKeepsNothing
 
         func make() {
             switch self {
             case .bridgeWithoutName: bridge("")
+            case .takesNothing: bridge("till", BridgeConfiguration(prefetchLimit: 0))
             case .listenerTimeoutOfZero: bridge("till", BridgeConfiguration(listenerTimeout: .zero))
             case .requestTimeoutOfZero: bridge("till", BridgeConfiguration(requestTimeout: .zero))
             case .negativeCloseTimeout: bridge("till", BridgeConfiguration(closeTimeout: .seconds(-1)))
@@ -46,6 +48,7 @@ struct MistakeTests {
         var message: String {
             switch self {
             case .bridgeWithoutName: #"Bridge(""): the name is empty; write the role"#
+            case .takesNothing: "BridgeConfiguration.prefetchLimit is 0; it must be positive: write"
             case .listenerTimeoutOfZero:
                 "BridgeConfiguration.listenerTimeout is 0.0 seconds; it must be positive: write"
             case .requestTimeoutOfZero: "BridgeConfiguration.requestTimeout is 0.0 seconds; it must be positive: write"

@@ -12,7 +12,7 @@ struct DeadlineTests {
     private let channel: EmbeddedChannel
 
     init() throws {
-        let deadlines = ConnectionDeadlines(.seconds(10), OpenConnections(most: 1), mostBody: 100)
+        let deadlines = ConnectionDeadlines(.seconds(10), WaitingConnections(most: 1), mostBody: 100)
         channel = EmbeddedChannel(handler: deadlines)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
     }
@@ -50,6 +50,25 @@ struct DeadlineTests {
         #expect(channel.isActive)
         pass(1)
         #expect(!channel.isActive)
+    }
+
+    @Test func theOldestOfTooManyConnectionsWithoutARequestIsClosed() throws {
+        let waiting = WaitingConnections(most: 2)
+        let channels = try (0..<4).map { index in
+            let channel = EmbeddedChannel(handler: ConnectionDeadlines(.seconds(10), waiting, mostBody: 100))
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
+            // Its time does not begin again with half a request; and one that is being answered waits for none.
+            if index < 2 { try channel.writeInbound(head) }
+            if index == 1 { try channel.writeInbound(HTTPRequestPart.end(nil)) }
+            return channel
+        }
+        #expect(channels.map(\.isActive) == [false, true, true, true])
+        channels[1].writeAndFlush(answerHead, promise: nil)
+        channels[1].writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
+        // It waits for the next one, as the newest.
+        #expect(channels.map(\.isActive) == [false, true, false, true])
+        try channels[3].close().wait()
+        #expect(channels[1].isActive)
     }
 
     @Test func aStreamThatIsReadStaysOpen() throws {

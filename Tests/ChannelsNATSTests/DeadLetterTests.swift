@@ -125,6 +125,34 @@ struct DeadLetterStreamTests {
         withExtendedLifetime(token) {}
     }
 
+    /// The server counts those that wait for their next delivery, which is in an hour here.
+    @Test func messagesThatAlwaysFailHoldUpNoOthers() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        let board = Switchboard(onFault: { _ in })
+        let heard = Recorder<Int>()
+        let token = board[.number].listen { (number: Int) throws in
+            if number < 300 { throw Poison() }
+            heard.record(number)
+        }
+        var settings = BridgeConfiguration.patient
+        settings.backoff = Backoff(first: .seconds(3_600), limit: .seconds(3_600))
+        let bridge = Bridge(
+            "kitchen",
+            switchboard: board,
+            transport: NATSTransport(NATSConfiguration(servers: [server.url])),
+            routes: [.incoming(.number, durable: true)],
+            configuration: settings
+        )
+        for number in 0..<310 { try await peer.publish("\(number)", to: "shop.number", durable: true) }
+        let running = Task { try await bridge.run() }
+        #expect(await heard.wait(count: 10) == Array(300..<310))
+        running.cancel()
+        try await running.value
+        try await peer.close()
+        withExtendedLifetime(token) {}
+    }
+
     /// Otherwise it goes on for as long as the cause is not mended.
     @Test func onlyTheLettersThatThereAreArePutBack() async throws {
         let server = try await NATSServer()

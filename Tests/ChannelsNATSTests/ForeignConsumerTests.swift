@@ -17,7 +17,8 @@ struct ForeignConsumerTests {
         let name = ConsumerRequest.consumerName("kitchen", "shop.>")
         var config: [String: Any] = [
             "durable_name": name, "ack_policy": "explicit", "deliver_policy": "all", "filter_subject": "shop.>",
-            "ack_wait": 8_000_000_000, "max_ack_pending": 256, "max_deliver": -1, "replay_policy": "instant",
+            "ack_wait": 8_000_000_000, "max_ack_pending": NATSConfiguration.Deliveries().pendingLimit,
+            "max_deliver": -1, "replay_policy": "instant",
         ]
         config.merge(limits) { $1 }
         let body = try JSONSerialization.data(withJSONObject: ["stream_name": "SHOP", "config": config])

@@ -7,7 +7,7 @@ import Testing
 /// Values of a configuration that make no sense: they end the program and are named.
 struct MistakeTests {
     enum Mistake: String, CaseIterable, Codable {
-        case noPath, pathWithZero, noBusyTimeout, noAge, noBody, takesNothing, noMessages, negativeBytes
+        case noPath, pathWithZero, noBusyTimeout, noAge, noBody, noMessages, negativeBytes
 
         func make() {
             var configuration = SQLiteConfiguration(path: "sales.sqlite")
@@ -17,7 +17,6 @@ struct MistakeTests {
             case .noBusyTimeout: configuration.busyTimeout = .zero
             case .noAge: configuration.retention.age = .zero
             case .noBody: configuration.bodyLimit = 0
-            case .takesNothing: configuration.prefetchLimit = 0
             case .noMessages: configuration.retention.messages = 0
             case .negativeBytes: configuration.retention.bytes = -1
             }
@@ -31,7 +30,6 @@ struct MistakeTests {
             case .noBusyTimeout: "SQLiteConfiguration.busyTimeout is 0.0 seconds; it must be positive: write"
             case .noAge: "SQLiteConfiguration.retention.age is 0.0 seconds; it must be positive: write"
             case .noBody: "SQLiteConfiguration.bodyLimit is 0; it must be positive: write"
-            case .takesNothing: "SQLiteConfiguration.prefetchLimit is 0; it must be positive: write"
             case .noMessages: "SQLiteConfiguration.retention.messages is 0; it must be positive: write"
             case .negativeBytes: "SQLiteConfiguration.retention.bytes is -1; it must be positive: write"
             }

@@ -163,19 +163,18 @@ struct SQLiteTransportTests {
         try await second.close(timeout: .patience)
     }
 
-    @Test(arguments: [SQLiteConfiguration(path: "-").prefetchLimit, 3])
+    @Test(arguments: [256, 3])
     func aProcessThatIsBusyLeavesMessagesToAnotherOfItsName(limit: Int) async throws {
-        let configuration = SQLiteConfiguration(path: file.path, prefetchLimit: limit)
-        let busy = try await file.connected(configuration)
+        let busy = try await file.connected()
         var kitchen = TransportSubscription(to: "shop.>", durableName: "kitchen")
-        kitchen.prefetchLimit = 10_000
+        kitchen.prefetchLimit = limit
         let held = Recorder<InboundMessage>()
         try await busy.subscribe(kitchen) { held.record($0) }
         for number in 0..<300 {
             try await busy.publishDurably(message("\(number)", id: "\(number)"), isRepeated: false) { _ in }
         }
         await held.wait(count: limit)
-        let other = try await file.connected(configuration)
+        let other = try await file.connected()
         let heard = try await hear("kitchen", on: other)
         await heard.wait(count: 300 - limit)
         #expect(held.count == limit && heard.count == 300 - limit)

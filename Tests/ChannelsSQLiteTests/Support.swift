@@ -17,13 +17,6 @@ extension ChannelName<Sale> {
     static var sold: Self { "shop.sold" }
 }
 
-extension SQLiteConfiguration {
-    init(path: String, retention: Retention = Retention(), busyTimeout: Duration, prefetchLimit: Int = 256) {
-        self.init(path: path, retention: retention, prefetchLimit: prefetchLimit)
-        self.busyTimeout = busyTimeout
-    }
-}
-
 extension TemporaryFile {
     /// A connected transport. It never gives up while the file is locked: on a busy machine, a test may hold the lock for minutes.
     func connected(_ configuration: SQLiteConfiguration? = nil) async throws -> SQLiteTransport {

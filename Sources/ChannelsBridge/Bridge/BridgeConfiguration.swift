@@ -46,6 +46,12 @@ public struct BridgeConfiguration: Sendable {
     /// equal share, and all remaining routes together get one more. A message that does not fit is dropped,
     /// counted and reported as a fault; durable routes fetch no more than their share.
     public var buffer: Buffer
+    /// How many messages of a durable name this process holds unsettled: those that wait for their listeners, and those that
+    /// are with them. 256 by default.
+    ///
+    /// The others stay at the broker, where other processes of the name can take them: lower the limit for slow
+    /// listeners, so that processes share the work evenly. A low limit costs throughput.
+    public var prefetchLimit: Int
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024
     /// by default.
     ///
@@ -71,7 +77,7 @@ public struct BridgeConfiguration: Sendable {
     /// choose a limit that only a hanging listener exceeds. Nil by default, for no limit.
     public var listenerTimeout: Duration?
     /// The delays before a failed message is delivered again, and between attempts to publish, which are at
-    /// most 30 seconds apart. From 100 milliseconds to five minutes by default.
+    /// most five seconds apart. From 100 milliseconds to five minutes by default.
     public var backoff: Backoff
     /// How long to wait for the reply of another process to a request. Ten seconds by default.
     public var requestTimeout: Duration
@@ -89,6 +95,7 @@ public struct BridgeConfiguration: Sendable {
         subjectPrefix: String = "",
         deadLetters: String? = "dead",
         buffer: Buffer = Buffer(),
+        prefetchLimit: Int = 256,
         unacknowledgedLimit: Int = 1_024,
         failureLimit: Int = 24,
         deliveryLimit: Int? = nil,
@@ -103,6 +110,7 @@ public struct BridgeConfiguration: Sendable {
         self.subjectPrefix = subjectPrefix
         self.deadLetters = deadLetters
         self.buffer = buffer
+        self.prefetchLimit = prefetchLimit
         self.unacknowledgedLimit = unacknowledgedLimit
         self.failureLimit = failureLimit
         self.deliveryLimit = deliveryLimit
@@ -121,8 +129,9 @@ public struct BridgeConfiguration: Sendable {
     var window: Int { max(routeLimit, 16_384) }
     /// How many bytes they may have together.
     var routeByteLimit: Int { max(buffer.bytes / 8, 1) }
-    /// The delay between attempts to publish: the broker does not come back sooner if it is asked less often.
-    func pause(before attempt: Int) -> Duration { min(backoff.delay(before: attempt), .seconds(30)) }
+    /// The delay between attempts to publish. Not longer: a cluster that has elected a leader says nothing of it, and one
+    /// message in five seconds burdens no broker.
+    func pause(before attempt: Int) -> Duration { min(backoff.delay(before: attempt), .seconds(5)) }
 
     /// After how many failed attempts to publish a durable message, or to store a state, a fault is raised, each time.
     static let attemptsPerFault = 8
@@ -146,8 +155,9 @@ public struct BridgeConfiguration: Sendable {
             "BridgeConfiguration",
             limits: [
                 ("buffer.messages", buffer.messages), ("buffer.bytes", buffer.bytes),
-                ("unacknowledgedLimit", unacknowledgedLimit), ("failureLimit", failureLimit),
-                ("deliveryLimit", deliveryLimit), ("concurrentRequestLimit", concurrentRequestLimit),
+                ("prefetchLimit", prefetchLimit), ("unacknowledgedLimit", unacknowledgedLimit),
+                ("failureLimit", failureLimit), ("deliveryLimit", deliveryLimit),
+                ("concurrentRequestLimit", concurrentRequestLimit),
             ],
             times: [("listenerTimeout", listenerTimeout), ("requestTimeout", requestTimeout)]
         )

@@ -41,8 +41,7 @@ public struct DeadLetterBox: Sendable {
     /// begin with `$`, which belong to the broker.
     ///
     /// A letter that cannot be put back stays in the box, and the others are still put back. It stays
-    /// unsettled meanwhile, so the broker stops delivering letters at its limit of unsettled ones: over NATS,
-    /// 256. An error of the connection, or a broker that does not answer in time, ends the call.
+    /// unsettled meanwhile, so with 256 of them no further ones arrive. An error of the connection, or a broker that does not answer in time, ends the call.
     ///
     /// - Parameters:
     ///   - transport: A transport that is not connected. It is closed at the end.

@@ -133,7 +133,7 @@ public struct Relay: Sendable {
     private func relay() async throws {
         let waiting = Locked<[InboundMessage]>([])
         let (bell, ring) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning, prefetchLimit: 256)
+        let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning)
         try await retry(atMost: Self.longestPause) {
             try await source.subscribe(subscription) { message in
                 // Dead letters stay at the source.

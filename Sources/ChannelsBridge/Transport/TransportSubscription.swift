@@ -41,7 +41,7 @@ public struct TransportSubscription: Hashable, Sendable {
         durableName: String? = nil,
         group: String? = nil,
         start: ReplayStart? = nil,
-        prefetchLimit: Int = 1_024,
+        prefetchLimit: Int = 256,
         prefetchByteLimit: Int = 64 << 20
     ) {
         self.pattern = pattern

@@ -60,7 +60,7 @@ final class IncomingWorker: RouteWorker {
             durableName: isDurable ? delivery.durableName : nil,
             group: isDurable ? nil : options.group?.text,
             start: options.start,
-            prefetchLimit: share.messages,
+            prefetchLimit: min(context.configuration.prefetchLimit, share.messages),
             prefetchByteLimit: share.bytes
         )
         try await context.transport.subscribe(subscription) { [weak self] message in self?.take(message) }

@@ -1,22 +1,30 @@
 #if Inspector
+internal import Channels
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTPTypes
-internal import Synchronization
 
-/// How many connections are open. Atomic: connections have several event loops.
-final class OpenConnections: Sendable {
+/// The connections whose clients have not sent a complete request. With too many of them, the one that has had the most
+/// time is closed, so that they never keep visitors out.
+final class WaitingConnections: Sendable {
     private let most: Int
-    private let count = Atomic(0)
+    /// In the order in which their time began. Guarded by its lock: connections have several event loops.
+    private let channels = Locked<[any NIOCore.Channel]>([])
 
-    /// - Parameter most: With more of them open, none may be silent for long: they would keep visitors out.
     init(most: Int) { self.most = most }
 
-    var areMany: Bool { count.load(ordering: .relaxed) > most }
+    /// The time of a client begins.
+    func begin(_ channel: any NIOCore.Channel) {
+        let oldest = channels.withLock { channels in
+            channels.removeAll { $0 === channel }
+            channels.append(channel)
+            return channels.count > most ? channels.removeFirst() : nil
+        }
+        oldest?.close(promise: nil)
+    }
 
-    func enter(_ channel: any NIOCore.Channel) {
-        count.wrappingAdd(1, ordering: .relaxed)
-        channel.closeFuture.whenComplete { _ in self.count.wrappingSubtract(1, ordering: .relaxed) }
+    func end(_ channel: any NIOCore.Channel) {
+        channels.withLock { channels in channels.removeAll { $0 === channel } }
     }
 }
 
@@ -34,9 +42,7 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let limit: TimeAmount
-    /// How long a request may take to arrive while many connections are open.
-    private static let shortLimit = TimeAmount.seconds(1)
-    private let open: OpenConnections
+    private let waiting: WaitingConnections
     private let mostBody: Int
     private var deadline: Scheduled<Void>?
     private var body = 0
@@ -48,22 +54,22 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// - Parameters:
     ///   - limit: How long a request may take to arrive, and the other side not to take anything.
-    ///   - open: Counts the connections.
+    ///   - waiting: Those of the server that wait for a request.
     ///   - mostBody: Bytes of a body after which the connection is closed without more ado.
-    init(_ limit: Duration, _ open: OpenConnections, mostBody: Int) {
+    init(_ limit: Duration, _ waiting: WaitingConnections, mostBody: Int) {
         self.limit = TimeAmount(limit)
-        self.open = open
+        self.waiting = waiting
         self.mostBody = mostBody
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        open.enter(context.channel)
         startTime(context)
         context.fireChannelActive()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         deadline?.cancel()
+        waiting.end(context.channel)
         context.fireChannelInactive()
     }
 
@@ -101,12 +107,12 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     /// Starts the client's time to send a request or to read the answer, if it is its turn.
     private func startTime(_ context: ChannelHandlerContext) {
         deadline?.cancel()
+        guard context.channel.isActive else { return }
         let awaitsRequest = unanswered <= 0
-        guard context.channel.isActive, awaitsRequest || unwritten > 0 else { return }
+        if awaitsRequest { waiting.begin(context.channel) } else { waiting.end(context.channel) }
+        guard awaitsRequest || unwritten > 0 else { return }
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        deadline = context.eventLoop.scheduleTask(
-            in: awaitsRequest && open.areMany ? min(limit, Self.shortLimit) : limit
-        ) { bound.value.close(promise: nil) }
+        deadline = context.eventLoop.scheduleTask(in: limit) { bound.value.close(promise: nil) }
     }
 }
 #endif

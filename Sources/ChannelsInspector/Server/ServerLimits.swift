@@ -3,7 +3,7 @@
 struct ServerLimits: Sendable {
     /// Pages open at a time.
     var streams = 32
-    /// Connections at a time; further ones wait to be accepted.
+    /// Connections at a time; further ones wait to be accepted. Half of them may be waiting for a request.
     var connections = 128
     /// How long a whole request may take to arrive, and a visitor not to take anything of an answer.
     var silence = Duration.seconds(10)

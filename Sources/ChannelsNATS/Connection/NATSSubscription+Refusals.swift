@@ -7,6 +7,8 @@ import Dispatch
 /// A server that reads its configuration again may take a subscription away, or refuse it on the next connection. The C
 /// client reports that and forgets it. The subscription is tried again until the server permits it.
 extension NATSSubscription {
+    private static let backoff = Backoff(first: .seconds(1))
+
     /// The server does not permit the subscription any more, or not yet. It is tried again after 1, 2, 4 … 30 seconds.
     ///
     /// - Returns: Whether that is news.
@@ -16,13 +18,14 @@ extension NATSSubscription {
             return (state.refusals, state.beginnings)
         }
         // Otherwise it is about to be tried.
-        if refusals == 1 { tryAgain(after: .seconds(1), beginning) }
+        if refusals == 1 { tryAgain(beginning, attempt: 1) }
         return refusals == 1
     }
 
     /// - Parameter beginning: The one that was refused. Another one since then, on a new connection, is not touched.
-    private func tryAgain(after wait: DispatchTimeInterval, _ beginning: Int) {
-        connection.onControl(after: wait) { [weak self] in self?.tryAgain(beginning) }
+    private func tryAgain(_ beginning: Int, attempt: Int) {
+        let delay = DispatchTimeInterval.milliseconds(Int(Self.backoff.delay(before: attempt).milliseconds))
+        connection.onControl(after: delay) { [weak self] in self?.tryAgain(beginning) }
     }
 
     /// On the control queue.
@@ -36,7 +39,7 @@ extension NATSSubscription {
             // What came before is to be handled first.
             var (count, bytes): (Int32, Int32) = (0, 0)
             let status = natsSubscription_GetPending(pointer, &count, &bytes)
-            if status == NATS_OK, count > 0 { return tryAgain(after: .seconds(1), beginning) }
+            if status == NATS_OK, count > 0 { return tryAgain(beginning, attempt: 1) }
             natsSubscription_Unsubscribe(pointer)
         }
         let tryLater: @Sendable () -> Void = { [weak self] in
@@ -45,7 +48,7 @@ extension NATSSubscription {
                 state.refusals = refusals + 1
                 return state.beginnings
             }
-            tryAgain(after: .seconds(min(1 << min(refusals, 5), 30)), last)
+            tryAgain(last, attempt: refusals + 1)
         }
         do {
             try begin(on: library) { [weak self] error in

@@ -36,7 +36,7 @@ struct ConsumerRequest: Encodable {
             deliverPolicy: "all",
             filterSubject: pattern,
             ackWait: deliveries.acknowledgementWait.nanoseconds,
-            maxAckPending: max(1, deliveries.pendingLimit),
+            maxAckPending: deliveries.pendingLimit,
             inactiveThreshold: deliveries.isTemporary ? Duration.seconds(300).nanoseconds : nil
         )
         switch (start ?? .beginning).position {

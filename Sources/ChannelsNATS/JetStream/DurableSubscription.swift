@@ -115,7 +115,7 @@ final class DurableSubscription: Sendable {
             ConsumerRequest(stream: stream, name: name, pattern: pattern, from: wanted.start, deliveries),
             PullState(
                 Room(
-                    messages: min(wanted.prefetchLimit, max(1, deliveries.pendingLimit)),
+                    messages: min(wanted.prefetchLimit, deliveries.pendingLimit),
                     bytes: wanted.prefetchByteLimit
                 )
             ),

@@ -85,6 +85,7 @@ final class JetStream: Sendable {
         onStream name: String,
         creating stream: NATSStream? = nil
     ) async throws -> (StreamInformation, StreamIdentity) {
+        let deadline = ContinuousClock.now + configuration.requestTimeout
         while true {
             let before = seen.withLock { $0[name] }
             let found: StreamInformation =
@@ -96,6 +97,11 @@ final class JetStream: Sendable {
             var identity = found.identity
             // The loss of states is reported elsewhere.
             guard found.created != nil, name != configuration.stateStream else { return (found, identity) }
+            // A server that has just become the leader answers before it has all that a majority has stored.
+            if let before, found.config?.numReplicas ?? 1 > 1, before.isAhead(of: identity), .now < deadline {
+                try await Task.sleep(for: .milliseconds(250))
+                continue
+            }
             let hasLost = seen.withLock { seen -> Bool? in
                 let known = seen[name]
                 identity.losses = known?.losses ?? 0
@@ -162,12 +168,17 @@ final class JetStream: Sendable {
         // If the connection is lost, so that this is known at once, and asked again on the next one.
         message.isBoundToConnection = true
         let deadline = ContinuousClock.now + configuration.requestTimeout
+        // Soon at first: a leader that steps down has a successor within a second.
+        let backoff = Backoff(first: configuration.retryInterval / 4, limit: configuration.retryInterval)
+        var attempts = 0
         var silence: BridgeError?
         while true {
+            attempts += 1
             let rest = ContinuousClock.now.duration(to: deadline)
+            let patience = backoff.delay(before: attempts)
             let obstacle: BridgeError
             do {
-                let answer = try await inbox.request(message, timeout: min(rest, configuration.retryInterval))
+                let answer = try await inbox.request(message, timeout: min(rest, patience))
                 hasAnswered.store(true, ordering: .relaxed)
                 let json = Data(answer.payload)
                 guard let refusal = try? JetStream.decoder.decode(Refusal.Envelope.self, from: json).error else {
@@ -179,7 +190,7 @@ final class JetStream: Sendable {
                 obstacle = BridgeError(.notConnected, subject: message.subject, refusal.description)
             } catch let error as BridgeError where error.code == .timedOut {
                 // A cluster without a leader does not answer. All of these requests are idempotent.
-                guard rest > configuration.retryInterval else { throw silence ?? error }
+                guard rest > patience else { throw silence ?? error }
                 continue
             } catch let error as BridgeError where [.notAcknowledged, .notConnected].contains(error.code) {
                 obstacle = BridgeError(.notConnected, subject: message.subject, "there is no connection")
@@ -292,6 +303,9 @@ struct StreamIdentity {
     func isContinued(by other: StreamIdentity) -> Bool {
         created == other.created && lastSequence <= other.lastSequence
     }
+
+    /// Whether another one is the same stream, and has lost messages at its end, or does not have them yet.
+    func isAhead(of other: StreamIdentity) -> Bool { created == other.created && lastSequence > other.lastSequence }
 
     mutating func raise(to sequence: UInt64) { lastSequence = max(lastSequence, sequence) }
 }

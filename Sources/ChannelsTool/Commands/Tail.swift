@@ -146,7 +146,6 @@ struct Tail: AsyncParsableCommand {
             to: valid,
             durableName: name,
             start: since?.start,
-            prefetchLimit: 256,
             prefetchByteLimit: 64 << 20
         )
         let printed = PrintedIdentities()

@@ -27,6 +27,8 @@ final class Process: @unchecked Sendable {  // used by one thread
     private var revision: UInt64 = 0
     /// What is not answered.
     private var pending = 0
+    /// How many messages of a name it holds.
+    private var limit = 1
     private var waiting: Set<String> = []
 
     init(_ place: Int, _ world: World) { (self.place, self.world) = (place, world) }
@@ -50,9 +52,9 @@ final class Process: @unchecked Sendable {  // used by one thread
         var configuration = SQLiteConfiguration(
             path: world.path,
             retention: .init(age: .seconds(100), messages: 5),
-            busyTimeout: .milliseconds(Int.random(in: 1...50, using: &world.random)),
-            prefetchLimit: Int.random(in: 1...8, using: &world.random)
+            busyTimeout: .milliseconds(Int.random(in: 1...50, using: &world.random))
         )
+        limit = Int.random(in: 1...8, using: &world.random)
         configuration.bodyLimit = 1_000
         (subscribed, held, last, plain, isWatching, isPlain) = ([], [], [:], [], false, false)
         (pending, waiting, value, revision) = (0, [], nil, 0)
@@ -192,7 +194,7 @@ final class Process: @unchecked Sendable {  // used by one thread
         world.note("\(place) subscribes \(name)")
         let subscription = TransportSubscription(to: "shop.>", durableName: name)
         let queue = HandlerQueue<InboundMessage> { [unowned self] in hear($0, name) }
-        let limit = connection!.configuration.prefetchLimit
+        let limit = self.limit
         ask("subscribe \(name)") { [unowned self] connection, finish in
             let durable = SQLiteDurableName(
                 name: ExactText(name),
