@@ -27,20 +27,20 @@ public struct TransportConformance: Sendable {
     /// The check has subjects of its own, but the broker must not be shared with another check meanwhile.
     public typealias RollBack = @Sendable (_ body: @Sendable () async throws -> Void) async throws -> Void
 
-    /// What a transport offers in its user's own transactions.
+    /// What a transport offers in its user's own transactions. Both begin a transaction, do what they are given in it, and
+    /// commit it or roll it back.
     public struct Transactions: Sendable {
-        /// Begins a transaction, posts a message in it, and commits it, or rolls it back.
-        public var post: @Sendable (_ message: String, _ channel: NamedChannel<String>, _ commits: Bool) async throws -> Void
-        /// Begins a transaction, settles a message in it, and commits it, or rolls it back.
-        public var settle: @Sendable (_ post: Posted<String>, _ commits: Bool) async throws -> Void
+        /// The outbox: posts a message.
+        public typealias Post =
+            @Sendable (_ message: String, _ channel: NamedChannel<String>, _ commits: Bool) async throws -> Void
+        /// The inbox: settles a message.
+        public typealias Settle = @Sendable (_ post: Posted<String>, _ commits: Bool) async throws -> Void
+
+        let post: Post
+        let settle: Settle
 
         /// Creates the hooks for an outbox and an inbox.
-        public init(
-            post: @escaping @Sendable (_ message: String, _ channel: NamedChannel<String>, _ commits: Bool) async throws -> Void,
-            settle: @escaping @Sendable (_ post: Posted<String>, _ commits: Bool) async throws -> Void
-        ) {
-            (self.post, self.settle) = (post, settle)
-        }
+        public init(post: @escaping Post, settle: @escaping Settle) { (self.post, self.settle) = (post, settle) }
     }
 
     /// What a check needs besides capabilities.

@@ -29,7 +29,9 @@ struct ConformanceSuiteTests {
         let outcomes = await suite.run()
         #expect(outcomes.count == TransportConformance.checks.count)
         #expect(outcomes.allSatisfy { $0.isAcceptable })
-        #expect(outcomes.filter { $0.skipped != nil }.allSatisfy { !$0.check.needs.isEmpty || $0.check.requirement != nil })
+        #expect(
+            outcomes.filter { $0.skipped != nil }.allSatisfy { !$0.check.needs.isEmpty || $0.check.requirement != nil }
+        )
         #expect(outcomes.contains { $0.skipped == nil })
     }
 }

@@ -1,9 +1,8 @@
 internal import Channels
 
-/// What a transport is connected to, from `connect` to `close`, whichever of them ends first.
-///
-/// Guarded by its lock.
-package final class ConnectionPhase<Connection: Sendable>: Sendable {
+/// What a transport is connected to, from `connect` to `close`, whichever of them ends first: for the author of a
+/// transport.
+public final class ConnectionPhase<Connection: Sendable>: Sendable {
     /// Tells an attempt to connect from one that was closed before it ended.
     private final class Attempt: Sendable {}
 
@@ -11,18 +10,22 @@ package final class ConnectionPhase<Connection: Sendable>: Sendable {
         case new, connecting(Attempt), connected(Connection), closed
     }
 
+    /// Guarded by its lock.
     private let phase = Locked(Phase.new)
     /// What the errors begin with.
     private let place: String?
 
-    package init(_ place: String? = nil) { self.place = place }
+    /// Creates a phase without a connection.
+    ///
+    /// - Parameter place: What the errors begin with, such as the path of a file.
+    public init(_ place: String? = nil) { self.place = place }
 
     /// Connects, if it is not connected.
     ///
     /// - Parameter abandon: Ends a connection that was closed while it was being made.
     /// - Throws: ``BridgeError/Code/alreadyRunning``; ``BridgeError/Code/closed`` if it was closed meanwhile; what
     ///   `open` throws.
-    package func connect(
+    public func connect(
         _ open: () async throws -> Connection,
         abandon: (Connection) async -> Void
     ) async throws -> Connection {
@@ -55,8 +58,10 @@ package final class ConnectionPhase<Connection: Sendable>: Sendable {
         }
     }
 
+    /// Ends the connection, and an attempt to connect.
+    ///
     /// - Returns: What has to be closed now; nil if there is nothing.
-    package func close() -> Connection? {
+    public func close() -> Connection? {
         let former = phase.withLock { phase in
             defer { phase = .closed }
             return phase
@@ -68,7 +73,7 @@ package final class ConnectionPhase<Connection: Sendable>: Sendable {
     /// The connection.
     ///
     /// - Throws: ``BridgeError/Code/notConnected``, ``BridgeError/Code/closed``.
-    package func connection(for subject: String? = nil) throws -> Connection {
+    public func connection(for subject: String? = nil) throws -> Connection {
         switch phase.withLock({ $0 }) {
         case .connected(let connection): return connection
         case .new, .connecting: throw error(.notConnected, "connect has not returned yet", subject)

@@ -56,7 +56,8 @@ extension TransportConformance {
             _ = try await storer.store(try run.message("a", "after"))
             await seen.wait { $0.last == "after" }
         },
-        check("aWatcherOfAPatternHasTheLastValuesAfterAnInterruption", needs: .lastValues, requires: .interrupt) { run in
+        check("aWatcherOfAPatternHasTheLastValuesAfterAnInterruption", needs: .lastValues, requires: .interrupt) {
+            run in
             let watcher = try await run.connected()
             let storer = try await run.connected()
             let seen = Recorder<StoredValue>()

@@ -114,46 +114,39 @@ final class Connection {
     @discardableResult
     func run(_ statements: [Statement]) throws -> [Answer] {
         guard PQenterPipelineMode(handle) == 1 else { throw lost() }
-        // For each command its place among the statements, or the text that it prepares.
-        var commands: [(place: Int?, prepares: String?)] = []
-        var names = prepared
-        for (place, statement) in statements.enumerated() {
-            if names[statement.sql] == nil {
-                let name = "channels_\(names.count)"
-                names[statement.sql] = name
+        // For each command the text that it prepares, if it does.
+        var (commands, names) = ([String?](), prepared)
+        for statement in statements {
+            let (name, count) = (names[statement.sql] ?? "channels_\(names.count)", Int32(statement.parameters.count))
+            if names.updateValue(name, forKey: statement.sql) == nil {
                 guard PQsendPrepare(handle, name, statement.sql, 0, nil) == 1 else { throw lost() }
-                commands.append((nil, statement.sql))
+                commands.append(statement.sql)
             }
-            guard send(statement, as: names[statement.sql]!) else { throw lost() }  // it was entered
-            commands.append((place, nil))
+            let isSent = withParameters(statement.parameters) { values, lengths, formats in
+                PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1) == 1
+            }
+            guard isSent else { throw lost() }
+            commands.append(nil)
         }
         guard PQpipelineSync(handle) == 1 else { throw lost() }
         var (answers, failure) = ([Answer](), SQLFailure?.none)
         let end = ContinuousClock.now + timeout
-        for command in commands {
+        for prepares in commands {
             while let result = try result(until: end) {
                 defer { PQclear(result) }
                 switch PQresultStatus(result) {
                 case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
-                    if let sql = command.prepares { prepared[sql] = names[sql] } else { answers.append(Answer(result)) }
+                    if let prepares { prepared[prepares] = names[prepares] } else { answers.append(Answer(result)) }
                 case PGRES_PIPELINE_ABORTED: break
-                default:
-                    let found = SQLFailure(result)
-                    if found.endsConnection { throw ConnectionLost(reason: BridgeError(found)) }
-                    failure = failure ?? found
+                default: failure = failure ?? SQLFailure(result)
                 }
             }
         }
+        if let failure, failure.endsConnection { throw ConnectionLost(reason: BridgeError(failure)) }
         if let sync = try result(until: end) { PQclear(sync) }
         guard PQexitPipelineMode(handle) == 1 else { throw lost() }
         if let failure { throw failure }
         return answers
-    }
-
-    private func send(_ statement: Statement, as name: String) -> Bool {
-        withParameters(statement.parameters) { values, lengths, formats in
-            PQsendQueryPrepared(handle, name, Int32(statement.parameters.count), values, lengths, formats, 1) == 1
-        }
     }
 
     /// The next result, or nil after the last of a command.
@@ -184,7 +177,6 @@ final class Connection {
     }
 
     static func message(_ handle: OpaquePointer) -> String { oneLine(String(cString: PQerrorMessage(handle))) }
-
 }
 
 /// Calls a function of libpq with the values of a statement, which it copies.

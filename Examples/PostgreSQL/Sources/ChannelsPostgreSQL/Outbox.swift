@@ -61,8 +61,7 @@ extension Posted {
             let detail = "only a message that came in as a durable one from PostgreSQL can be settled in a transaction"
             throw BridgeError(.unsupported, subject: channelName, detail: detail)
         }
-        delivery.enterTransaction()
-        guard try run(delivery.holding.removal, on: connection, subject: channelName) == 1 else {
+        guard try run(delivery.removal(), on: connection, subject: channelName) == 1 else {
             let detail = "the message is settled, another process has it, or this is another database"
             throw BridgeError(.refused, subject: channelName, detail: detail)
         }

@@ -1,6 +1,5 @@
 public import Channels
 public import ChannelsBridge
-internal import Synchronization
 
 /// Carries messages over a PostgreSQL database: with your data, and in your transactions.
 ///
@@ -23,14 +22,8 @@ internal import Synchronization
 ///   begins again with what is there.
 /// - Requests, and groups of messages that are not durable, are not carried.
 public final class PostgreSQLTransport: Transport {
-    private enum Phase {
-        case new, connecting
-        case connected(Mailbox)
-        case closed
-    }
-
     private let configuration: PostgreSQLConfiguration
-    private let phase = Mutex(Phase.new)
+    private let phase = ConnectionPhase<Mailbox>()
 
     /// Creates a transport that is not connected yet.
     public init(_ configuration: PostgreSQLConfiguration) {
@@ -39,9 +32,8 @@ public final class PostgreSQLTransport: Transport {
     }
 
     deinit {
-        guard case .connected(let mailbox) = phase.withLock({ $0 }) else { return }
-        mailbox.abandon(at: .now + .seconds(5))
-        mailbox.send { $0.close(Once()) }
+        // A transport that nobody has closed ends with its last reference.
+        if let mailbox = phase.close() { Self.abandon(mailbox, at: .now + .seconds(5)) }
     }
 
     /// All capabilities except requests, and groups of messages that are not durable.
@@ -51,35 +43,26 @@ public final class PostgreSQLTransport: Transport {
 
     /// Connects to the server, and creates the tables if they are not there.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
-        try phase.withLock { phase in
-            switch phase {
-            case .new, .closed: phase = .connecting
-            case .connecting, .connected:
-                throw BridgeError(.alreadyRunning, detail: "the transport is connected: close it first")
-            }
-        }
-        do {
-            let (mailbox, opened) = (try Mailbox(limit: configuration.bufferLimit), Once<Void>())
-            Session.start(configuration, mailbox, onEvent: onEvent, opened: opened)
+        let open = {
+            let (mailbox, opened) = (try Mailbox(limit: self.configuration.bufferLimit), Once<Void>())
+            Session.start(self.configuration, mailbox, opened, onEvent)
             do { try await opened.value() } catch {
-                mailbox.abandon(at: .now)
-                mailbox.send { $0.close(Once()) }
+                Self.abandon(mailbox, at: .now)
                 throw error
             }
-            phase.withLock { $0 = .connected(mailbox) }
-        } catch {
-            phase.withLock { $0 = .closed }
-            throw error
+            return mailbox
         }
+        _ = try await phase.connect(open) { Self.abandon($0, at: .now) }
+    }
+
+    private static func abandon(_ mailbox: Mailbox, at end: ContinuousClock.Instant) {
+        mailbox.abandon(at: end)
+        mailbox.send { $0.close(Once()) }
     }
 
     /// Stores what is in the buffer, and closes the connection.
     public func close(timeout: Duration) async throws {
-        let former = phase.withLock { phase in
-            defer { phase = .closed }
-            return phase
-        }
-        guard case .connected(let mailbox) = former else { return }
+        guard let mailbox = phase.close() else { return }
         mailbox.abandon(at: .now + min(timeout, .seconds(1_000_000)))
         let closed = Once<BridgeError?>()
         if !mailbox.send({ $0.close(closed) }) { closed.finish(.success(nil)) }
@@ -89,16 +72,7 @@ public final class PostgreSQLTransport: Transport {
         throw BridgeError(.closingTimedOut, detail: detail, underlyingError: error)
     }
 
-    func mailbox(_ subject: String?) throws -> Mailbox {
-        try phase.withLock { phase in
-            switch phase {
-            case .connected(let mailbox): return mailbox
-            case .new, .connecting:
-                throw BridgeError(.notConnected, subject: subject, detail: "connect has not returned yet")
-            case .closed: throw BridgeError(.closed, subject: subject, detail: "the transport was closed")
-            }
-        }
-    }
+    func mailbox(_ subject: String?) throws -> Mailbox { try phase.connection(for: subject) }
 
     // MARK: Messages
 
@@ -143,10 +117,7 @@ public final class PostgreSQLTransport: Transport {
         _ end: @escaping @Sendable (Result<Answer, any Error>) -> Void
     ) throws -> Bool {
         let (mailbox, bytes) = (try mailbox(message.subject), message.byteCount)
-        guard message.body.count <= configuration.bodyLimit else {
-            let detail = "\(message.body.count) bytes, the bodyLimit is \(configuration.bodyLimit)"
-            throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
-        }
+        try Schema.check(message)
         do {
             let hasToWait = try mailbox.reserve(bytes, durable: isDurable)
             let isSent = mailbox.send { session in
@@ -170,7 +141,9 @@ public final class PostgreSQLTransport: Transport {
         let pattern = subscription.pattern
         let mailbox = try mailbox(pattern.text)
         if let name = subscription.durableName {
-            return try await mailbox.ask { $0.subscribe(DurableName(subscription, name, onMessage), $1) }
+            return try await mailbox.ask {
+                $0.subscribe(DurableName(subscription: subscription, name: name, onMessage: onMessage), $1)
+            }
         }
         guard subscription.group == nil else {
             let detail = "over PostgreSQL, processes share the messages of a durable name only: make the route durable"

@@ -4,6 +4,10 @@ internal import ChannelsBridge
 /// The tables and functions of `schema.sql`, which stand in the first schema of the connection's `search_path`.
 enum Schema {
     static let version = 1
+    /// Larger bodies belong elsewhere.
+    static let bodyLimit = 16 << 20
+    /// How many seconds messages that are not durable are kept, for subscribers that are slow.
+    static let plainRetention = 60
 
     /// Creates what is not there.
     static func prepare(_ connection: Connection) throws {
@@ -22,6 +26,12 @@ enum Schema {
             let detail = "the tables have version \(found), and this program knows \(version): use a newer one"
             throw BridgeError(.settingsDiffer, detail: detail)
         }
+    }
+
+    static func check(_ message: TransportMessage) throws {
+        guard message.body.count > bodyLimit else { return }
+        let detail = "\(message.body.count) bytes, the limit is \(bodyLimit)"
+        throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
     }
 
     static func insert(_ message: TransportMessage, durable: Bool) -> Statement {

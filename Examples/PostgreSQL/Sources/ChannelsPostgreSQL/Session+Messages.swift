@@ -10,17 +10,10 @@ struct DurableName {
     /// In the table.
     var id: Int64 = 0
     /// Messages that were claimed and are not settled.
-    private(set) var (held, heldBytes) = (0, 0)
+    private(set) var held = 0
+    private(set) var heldBytes = 0
     /// Whether there may be more to claim.
     var isWanting = true
-
-    init(
-        _ subscription: TransportSubscription,
-        _ name: String,
-        _ onMessage: @escaping @Sendable (InboundMessage) -> Void
-    ) {
-        (self.subscription, self.name, self.onMessage) = (subscription, name, onMessage)
-    }
 
     var room: Int { subscription.prefetchLimit - held }
     var byteRoom: Int { held == 0 ? subscription.prefetchByteLimit : subscription.prefetchByteLimit - heldBytes }
@@ -106,41 +99,50 @@ extension Session {
     }
 
     private func deliver(_ row: Answer.Row, to place: Int) {
-        let (number, deliveries) = (row.int(0), Int(row.int(1)))
-        let holding = Holding(name: names[place].id, number: number, deliveries: deliveries, token: token)
-        let message: TransportMessage
-        do { message = try TransportMessage(row, from: 3) } catch {
+        let (name, number, deliveries) = (names[place], row.int(0), Int(row.int(1)))
+        let found = Result { try TransportMessage(row, from: 3) }
+        let bytes = (try? found.get().byteCount) ?? 0
+        let delivery = PostgreSQLDelivery(
+            name: name.id,
+            number: number,
+            deliveries: deliveries,
+            token: token,
+            byteCount: bytes,
+            mailbox
+        )
+        names[place].claim(bytes)
+        do {
+            var inbound = InboundMessage(
+                try found.get(),
+                deliveryCount: deliveries,
+                identity: "\(number)",
+                sequence: UInt64(number),
+                onSettled: { delivery.settle($0) }
+            )
+            inbound.secondsSince1970 = row.double(2)
+            inbound.context = delivery
+            inbound.refuse = { try await delivery.refuse(keeping: $0) }
+            name.onMessage(inbound)
+        } catch {
+            // Its subject is not valid: nobody can ever receive it.
             onEvent(.failed(BridgeError.from(error)))
-            // Nobody can ever receive it.
-            return settle(holding, holding.settling(), isDurable: false) { _ in }
+            delivery.settle(.terminated)
         }
-        names[place].claim(message.byteCount)
-        let delivery = PostgreSQLDelivery(holding, mailbox, byteCount: message.byteCount)
-        var inbound = InboundMessage(
-            message,
-            deliveryCount: deliveries,
-            identity: "\(number)",
-            sequence: UInt64(number)
-        ) { delivery.settle($0) }
-        inbound.secondsSince1970 = row.double(2)
-        inbound.context = delivery
-        inbound.refuse = { try await delivery.refuse(keeping: $0) }
-        names[place].onMessage(inbound)
     }
 
     /// Runs `channels_settle`, again as long as a listener's transaction has the message: what commits first decides.
     ///
     /// - Parameter end: Called with whether this has settled it.
     func settle(
-        _ holding: Holding,
+        _ delivery: PostgreSQLDelivery,
         _ statement: Statement,
         isDurable: Bool,
         _ end: @escaping (Result<Bool, any Error>) -> Void
     ) {
         // Otherwise the session that had it has ended, and others have the message.
-        guard holding.token == token else { return end(.success(false)) }
+        guard delivery.token == token else { return end(.success(false)) }
         let again: (Session, Duration) -> Void = { session, delay in
-            session.after(delay) { $0.settle(holding, statement, isDurable: isDurable, end) }
+            session.after(delay) { $0.settle(delivery, statement, isDurable: isDurable, end) }
         }
         add(
             Change(statement: statement, isDurable: isDurable) { session, result in
@@ -159,10 +161,10 @@ extension Session {
     /// A message is not held any more.
     ///
     /// - Parameter delay: When it comes again, if it does.
-    func release(_ holding: Holding, _ bytes: Int, comesAfter delay: Duration?) {
-        guard holding.token == token, let place = names.firstIndex(where: { $0.id == holding.name }) else { return }
-        names[place].release(bytes)
-        if let delay { after(delay + .milliseconds(1)) { $0.want(holding.name) } }
+    func release(_ delivery: PostgreSQLDelivery, comesAfter delay: Duration?) {
+        guard delivery.token == token, let place = names.firstIndex(where: { $0.id == delivery.name }) else { return }
+        names[place].release(delivery.byteCount)
+        if let delay { after(delay + .milliseconds(1)) { $0.want(delivery.name) } }
     }
 
     private func want(_ name: Int64) {
@@ -202,7 +204,12 @@ extension Session {
     func readNew(_ connection: Connection) throws {
         if !reading.readers.isEmpty { try readMessages(connection) }
         guard !reading.watchers.isEmpty else { return }
-        for row in try read("channels_new_values", from: &reading.values, [.text(">")], connection) {
+        for row in try read(
+            "channels_new_values($1::text::pg_snapshot, $2)",
+            from: &reading.values,
+            [.text(">")],
+            connection
+        ) {
             for place in reading.watchers.indices { tell(row, to: place) }
         }
     }
@@ -215,25 +222,18 @@ extension Session {
     }
 
     /// - Parameter position: What was read; then what is read.
-    private func read(
-        _ function: String,
-        from position: inout String,
-        _ rest: [Parameter],
-        _ connection: Connection
-    ) throws -> ArraySlice<Answer.Row> {
-        let values = ["$1::text::pg_snapshot"] + rest.indices.map { "$\($0 + 2)" }
-        let statement = Statement(
-            "SELECT * FROM \(function)(\(values.joined(separator: ", ")))",
-            [.text(position)] + rest
-        )
-        let rows = try connection.run([statement])[0].rows
+    private func read(_ call: String, from position: inout String, _ pattern: [Parameter], _ connection: Connection)
+        throws
+        -> ArraySlice<Answer.Row>
+    {
+        let rows = try connection.run([Statement("SELECT * FROM \(call)", [.text(position)] + pattern)])[0].rows
         position = rows[0].text(0)
         // If there is nothing new, there is one row with the position.
         return rows[0].bytes(1) == nil ? [] : rows[...]
     }
 
     private func readMessages(_ connection: Connection) throws {
-        for row in try read("channels_new_messages", from: &reading.messages, [], connection) {
+        for row in try read("channels_new_messages($1::text::pg_snapshot)", from: &reading.messages, [], connection) {
             do {
                 let message = try TransportMessage(row, from: 2)
                 for reader in reading.readers where reader.pattern.matches(message.subject) {
@@ -247,7 +247,9 @@ extension Session {
         // Of which nothing is known yet.
         var position = "1:1:"
         let pattern = Parameter.text(reading.watchers[place].pattern.text)
-        for row in try read("channels_new_values", from: &position, [pattern], connection) { tell(row, to: place) }
+        for row in try read("channels_new_values($1::text::pg_snapshot, $2)", from: &position, [pattern], connection) {
+            tell(row, to: place)
+        }
     }
 
     private func tell(_ row: Answer.Row, to place: Int) {

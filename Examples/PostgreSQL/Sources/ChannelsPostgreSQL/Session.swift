@@ -12,6 +12,8 @@ internal import Foundation
 /// 3. After a bell, after a poll, and when there is room again: claim messages, and read what is new.
 /// 4. Wait for the server, a job or the next time, in `poll`.
 final class Session {
+    typealias OnEvent = @Sendable (TransportEvent) -> Void
+
     /// A statement that waits to be run, in one transaction with others.
     struct Change {
         let statement: Statement
@@ -25,9 +27,11 @@ final class Session {
         let end: (Session, Result<Answer, any Error>) -> Void
     }
 
-    let configuration: PostgreSQLConfiguration
+    private static let backoff = Backoff(first: .milliseconds(50), limit: .seconds(5))
+
+    private let configuration: PostgreSQLConfiguration
     let mailbox: Mailbox
-    let onEvent: @Sendable (TransportEvent) -> Void
+    let onEvent: OnEvent
     private(set) var connection: Connection?
     /// Names this connection in the database. Random, so that no other has it, in an older copy either.
     private(set) var token: Int64 = 0
@@ -48,11 +52,7 @@ final class Session {
     /// made again, an older copy of the database was restored.
     private var history: (system: String, transaction: Int64)?
 
-    private init(
-        _ configuration: PostgreSQLConfiguration,
-        _ mailbox: Mailbox,
-        _ onEvent: @escaping @Sendable (TransportEvent) -> Void
-    ) {
+    private init(_ configuration: PostgreSQLConfiguration, _ mailbox: Mailbox, _ onEvent: @escaping OnEvent) {
         (self.configuration, self.mailbox, self.onEvent) = (configuration, mailbox, onEvent)
     }
 
@@ -60,8 +60,8 @@ final class Session {
     static func start(
         _ configuration: PostgreSQLConfiguration,
         _ mailbox: Mailbox,
-        onEvent: @escaping @Sendable (TransportEvent) -> Void,
-        opened: Once<Void>
+        _ opened: Once<Void>,
+        _ onEvent: @escaping OnEvent
     ) {
         Thread.detachNewThread { Session(configuration, mailbox, onEvent).main(opened) }
     }
@@ -96,9 +96,7 @@ final class Session {
             let polls = nextPoll <= .now
             if polls {
                 nextPoll = .now + configuration.pollInterval
-                let retention: [Parameter] = [
-                    .seconds(configuration.plainRetention), .seconds(configuration.retention),
-                ]
+                let retention: [Parameter] = [.int(Schema.plainRetention), .seconds(configuration.retention)]
                 let poll = Statement("SELECT channels_poll($1, $2, $3)", [.int(token)] + retention)
                 let newest = try connection.run([poll])[0].rows[0].int(0)
                 if let last = history?.transaction { history?.transaction = max(last, newest) }
@@ -157,7 +155,7 @@ final class Session {
         do { try open() } catch {
             connection = nil
             attempts += 1
-            nextAttempt = .now + configuration.reconnecting.delay(before: attempts)
+            nextAttempt = .now + Self.backoff.delay(before: attempts)
             let error = BridgeError.from(error)
             if error.code == .authenticationFailed || error.code == .settingsDiffer { onEvent(.failed(error)) }
             return

@@ -121,6 +121,34 @@ struct EngineTests {
         try await transport.close(timeout: .seconds(10))
     }
 
+    /// What it did in the end, nobody knows: the message is stored once, whether it is published again or not.
+    @Test func aServerThatDoesNotAnswerIsGivenUp() async throws {
+        let server = try Server()
+        let (transport, events) = (server.transport { $0.answerTimeout = .milliseconds(300) }, Recorder<String>())
+        try await transport.connect { event in
+            if case .reconnected = event { events.record("reconnected") }
+        }
+        let (client, message) = (
+            try server.client(), try TransportMessage(subject: name, headers: ["ce-id": "1"], body: [])
+        )
+        try client.run("BEGIN")
+        try client.run("LOCK TABLE channels_messages")
+        await #expect { try await transport.publish(message, durable: true) } throws: {
+            ($0 as? BridgeError)?.code == .notAcknowledged
+        }
+        try client.run("COMMIT")
+        await events.wait(count: 1)
+        var isStored = false
+        while !isStored {
+            do {
+                try await transport.publish(message, durable: true)
+                isStored = true
+            } catch let error as BridgeError where error.code.disposition == .wait { await Task.yield() }
+        }
+        #expect(try client.run("SELECT count(*) FROM channels_messages") == [["1"]])
+        try await transport.close(timeout: .seconds(10))
+    }
+
     @Test func whatCannotBeConnectedSaysWhetherToTryAgain() async throws {
         for (connection, code) in [
             ("host=/nowhere dbname=postgres", BridgeError.Code.notConnected),
@@ -135,6 +163,8 @@ struct EngineTests {
     // MARK: Transactions
 
     @Test func anyClientPostsWithAFunction() async throws {
+        // The tables have to be there.
+        let other = try await connected(.shared)
         let (board, channel) = (Switchboard(), try ChannelName<[String: Int]>(validating: name))
         let bridge = Bridge(
             "d",
@@ -148,12 +178,14 @@ struct EngineTests {
         #expect(await heard.first(1) == [["total": 3]])
         running.cancel()
         _ = await running.result
+        try await other.close(timeout: .seconds(10))
     }
 
     @Test func aTransactionOnAnotherDatabaseSettlesNothing() async throws {
         let (server, board) = (try Server(), Switchboard())
         let other = try await connected(server)
         let channel = try ChannelName<String>(validating: name)
+        let own = try await connected(.shared)
         let codes = Recorder<BridgeError.Code?>()
         let bridge = Bridge(
             "d",
@@ -175,13 +207,13 @@ struct EngineTests {
         running.cancel()
         _ = await running.result
         withExtendedLifetime(token) {}
-        try await other.close(timeout: .seconds(10))
+        for transport in [own, other] { try await transport.close(timeout: .seconds(10)) }
     }
 
     @Test func withoutATransactionNothingIsPosted() throws {
         let channel = Switchboard()[try ChannelName<String>(validating: name)]
-        #expect { try channel.post("one", in: Server.shared!.client().handle) } throws: {
-            ($0 as? BridgeError)?.code == .refused
-        }
+        let client = try Server.shared!.client()
+        #expect { try channel.post("one", in: client.handle) } throws: { ($0 as? BridgeError)?.code == .refused }
+        withExtendedLifetime(client) {}
     }
 }

@@ -97,6 +97,7 @@ final class Client: @unchecked Sendable {  // one task at a time uses it
     /// Begins a transaction, and commits it, or rolls it back.
     func transaction(commits: Bool = true, _ body: (OpaquePointer) throws -> Void) throws {
         try run("BEGIN")
+        defer { withExtendedLifetime(self) {} }
         do { try body(handle) } catch {
             try run("ROLLBACK")
             throw error

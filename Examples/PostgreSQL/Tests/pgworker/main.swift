@@ -90,7 +90,13 @@ case "receive":
     let routes: [BridgeRoute] = [.incoming(.sold, durable: true)]
     let backoff = Backoff(first: .milliseconds(10), limit: .milliseconds(100))
     let configuration = BridgeConfiguration(failureLimit: 1_000_000, backoff: backoff)
-    let bridge = Bridge("reader", switchboard: board, transport: transport, routes: routes, configuration: configuration)
+    let bridge = Bridge(
+        "reader",
+        switchboard: board,
+        transport: transport,
+        routes: routes,
+        configuration: configuration
+    )
     let token = board[.sold].posts.listen { post in
         // The inbox: a row of ours commits with the settlement.
         try await database.transaction("INSERT INTO results VALUES ('\(post.message)')") { try post.settle(in: $0) }
