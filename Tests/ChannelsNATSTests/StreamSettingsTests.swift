@@ -1,12 +1,13 @@
 #if NATS
 import ChannelsBridge
+import ChannelsTesting
 import Foundation
 import Testing
 
 @testable import ChannelsNATS
 
 /// What is told of a stream that the server has with other settings, and what it refuses.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct StreamSettingsTests {
     private func found(_ text: String) throws -> StreamSettings {
         try JetStream.decoder.decode(StreamSettings.self, from: Data(text.utf8))
@@ -27,6 +28,25 @@ struct StreamSettingsTests {
         #expect(bucket.differences(from: try found(#"{"max_age":0,"max_bytes":1000}"#)).isEmpty)
         let differences = bucket.differences(from: try found(#"{"max_age":60000000000}"#))
         #expect(differences.count == 1 && differences[0].hasPrefix("limits.age is 60.0 seconds at the server"))
+    }
+
+    /// It answers before it has what a majority has stored: otherwise its stream would count as an older one.
+    @Test func aServerThatHasJustBecomeTheLeaderHasLostNothing() async throws {
+        let server = try await NATSServer(.init(jetStream: false))
+        let (leader, peer) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
+        let asked = Recorder<Int>()
+        try await leader.transport.respond(to: "$JS.API.STREAM.INFO.SHOP") { request in
+            let sequence = [10, 5, 5, 10][asked.count]
+            asked.record(sequence)
+            let settings = #""config":{"name":"SHOP","num_replicas":3},"created":"2026-01-01T00:00:00Z""#
+            let text = #"{\#(settings),"state":{"last_seq":\#(sequence)}}"#
+            request.reply(TransportReply(body: Array(text.utf8)))
+        }
+        let jetStream = try peer.transport.session.jetStream
+        for _ in 0..<2 { #expect(try await jetStream.identity(ofStream: "SHOP").lastSequence == 10) }
+        #expect(asked.all == [10, 5, 5, 10])
+        #expect(peer.events.all.compactMap(\.failure).isEmpty)
+        for peer in [leader, peer] { try await peer.close() }
     }
 
     /// What is full is waited for.
