@@ -33,7 +33,6 @@ struct ConformanceTests {
             makeOther: {
                 var configuration = SQLiteConfiguration(path: file.path)
                 configuration.synchronous = .normal
-                configuration.prefetchLimit = 7
                 return SQLiteTransport(configuration)
             },
             makeTransport: { SQLiteTransport(path: file.path) }

@@ -11,20 +11,31 @@ private func say(_ line: String) {
 /// One process of the proofs over NATS. It prints a line for each thing that happens, and ends its bridge on
 /// SIGTERM as an operator expects.
 ///
-///     bridged send URL COUNT SIZE   posts numbered messages, as fast as there is room
-///     bridged hear URL NAME PAUSE   prints what it receives; each message takes PAUSE milliseconds
-///     bridged state URL NAME        sets the numbers it reads to a state, and prints its values
+///     bridged send URLS COUNT SIZE [PAUSE]   posts numbered messages, as fast as there is room, or one in PAUSE milliseconds
+///     bridged hear URLS NAME PAUSE [BAD]     prints what it receives; each message takes PAUSE milliseconds, and the first BAD fail
+///     bridged state URLS NAME                sets the numbers it reads to a state, and prints its values
+///
+/// URLS are separated by commas. The environment may have BRIDGED_REPLICAS, BRIDGED_BACKOFF, the longest delay in seconds, and
+/// BRIDGED_STREAM=no, with which no stream is declared.
 @main
 enum Bridged {
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         switch (arguments.first, arguments.count) {
-        case ("send"?, 4...): try await send(arguments[1], Int(arguments[2])!, Int(arguments[3])!)
-        case ("hear"?, 4...): try await hear(arguments[1], arguments[2], Int(arguments[3])!)
+        case ("send"?, 4...): try await send(arguments[1], Int(arguments[2])!, Int(arguments[3])!, number(4, arguments))
+        case ("hear"?, 4...): try await hear(arguments[1], arguments[2], Int(arguments[3])!, number(4, arguments))
         case ("state"?, 3...): try await state(arguments[1], arguments[2])
         default: exit(64)
         }
     }
+
+    private static func number(_ index: Int, _ arguments: [String]) -> Int {
+        index < arguments.count ? Int(arguments[index])! : 0
+    }
+
+    private static func setting(_ name: String) -> String? { ProcessInfo.processInfo.environment["BRIDGED_\(name)"] }
+
+    private struct Bad: Error {}
 
     private struct Numbered: Codable, Sendable {
         var number: Int
@@ -34,14 +45,15 @@ enum Bridged {
     private static let numbered: ChannelName<Numbered> = "proof.numbered"
     private static let level: StateName<Int> = "proof.level"
 
-    private static func bridge(_ url: String, _ name: String, _ board: Switchboard, _ route: BridgeRoute) -> Bridge {
-        var configuration = NATSConfiguration(servers: [url])
-        configuration.streams = [NATSStream("PROOF", subjects: ["proof.numbered"])]
+    private static func bridge(_ urls: String, _ name: String, _ board: Switchboard, _ route: BridgeRoute) -> Bridge {
+        var configuration = NATSConfiguration(servers: urls.split(separator: ",").map(String.init))
+        if setting("STREAM") != "no" { configuration.streams = [NATSStream("PROOF", subjects: ["proof.numbered"])] }
+        if let replicas = setting("REPLICAS").flatMap(Int.init) { configuration.replicas = replicas }
         configuration.deliveries.acknowledgementWait = .seconds(5)
         // Without retries that wait for long, so that the proof ends soon.
         let bridging = BridgeConfiguration(
             buffer: .init(messages: 1 << 19, bytes: 1 << 33),
-            backoff: Backoff(limit: .seconds(1))
+            backoff: Backoff(limit: .seconds(setting("BACKOFF").flatMap(Int.init) ?? 1))
         )
         let bridge = Bridge(
             name,
@@ -66,7 +78,7 @@ enum Bridged {
         return source
     }
 
-    private static func send(_ url: String, _ count: Int, _ size: Int) async throws {
+    private static func send(_ url: String, _ count: Int, _ size: Int, _ pause: Int) async throws {
         let board = board()
         let bridge = bridge(url, "sender", board, .outgoing(numbered, durable: true))
         let running = Task { try await bridge.run() }
@@ -75,6 +87,7 @@ enum Bridged {
         let start = ContinuousClock.now
         for number in 0..<count {
             try await bridge.send(Numbered(number: number, padding: padding), to: numbered)
+            if pause > 0 { try await Task.sleep(for: .milliseconds(pause)) }
         }
         running.cancel()
         try await running.value
@@ -83,10 +96,11 @@ enum Bridged {
         if bridge.statistics.sent != count { say("not sent: \(bridge.statistics)") }
     }
 
-    private static func hear(_ url: String, _ name: String, _ pause: Int) async throws {
+    private static func hear(_ url: String, _ name: String, _ pause: Int, _ bad: Int) async throws {
         let board = board()
         let bridge = bridge(url, name, board, .incoming(numbered, durable: true))
-        let token = board[numbered].listen { message in
+        let token = board[numbered].listen { message async throws in
+            if message.number < bad { throw Bad() }
             if pause > 0 { try? await Task.sleep(for: .milliseconds(pause)) }
             say("heard \(message.number)")
         }
