@@ -9,7 +9,20 @@ struct ConformanceSuiteTests {
     @Test(arguments: Flaw.all)
     func theSuiteFindsAFlaw(flaw: Flaw) async throws {
         let broker = InMemoryBroker()
-        let suite = TransportConformance(timeout: .milliseconds(flaw.hangs ? 300 : 240_000)) {
+        let suite = TransportConformance(
+            timeout: .milliseconds(flaw.hangs ? 300 : 240_000),
+            // Neither puts anything back, nor knows transactions.
+            rollBack: { body in try await body() },
+            transactions: TransportConformance.Transactions(
+                post: { message, channel, _ in
+                    let transport = InMemoryTransport(broker)
+                    try await transport.connect { _ in }
+                    try await transport.publish(TransportMessage(posting: message, on: channel), durable: true)
+                    try await transport.close(timeout: .patience)
+                },
+                settle: { _, _ in }
+            )
+        ) {
             var transport = AlteredTransport(broker)
             flaw.plant(&transport)
             return transport
@@ -80,6 +93,23 @@ struct Flaw: Sendable, CustomTestStringConvertible {
                 ]
             }
         },
+        Flaw(name: "delivers twice between two processes", check: "transportsWithOtherOptionsShareADurableName") {
+            $0.receives = { [$0, $0] }
+        },
+        Flaw(name: "keeps letters of what is refused twice", check: "aRefusedMessageIsReplacedByItsLetterOnce") {
+            $0.receives = { message in
+                var message = message
+                if message.settle != nil { message.refuse = { _ in true } }
+                return [message]
+            }
+        },
+        Flaw(name: "does not go back", check: "whatIsStoredAfterAnOlderCopyWasRestoredArrives") { _ in },
+        Flaw(name: "posts what is rolled back", check: "whatIsPostedInATransactionArrivesOnceItIsCommitted") { _ in },
+        Flaw(
+            name: "settles what is rolled back",
+            check: "aMessageSettledInATransactionTakesEffectOnce",
+            hangs: true
+        ) { _ in },
         Flaw(name: "does not repeat", check: "aRetryComesAgainButNotEarlier", hangs: true) { transport in
             transport.receives = { message in
                 [

@@ -11,6 +11,15 @@ struct ConformanceTests {
     @Test(arguments: TransportConformance.checks)
     func transportConforms(to check: TransportConformance.Check) async throws {
         let server = try await NATSServer()
+        @Sendable func configuration() -> NATSConfiguration {
+            var configuration = NATSConfiguration(servers: [server.url])
+            configuration.reconnectWait = .milliseconds(20)
+            configuration.deliveries.acknowledgementWait = .seconds(2)
+            // Some checks publish thousands at a time, which takes long on a busy machine.
+            configuration.acknowledgementTimeout = .patience
+            configuration.streams = [NATSStream("CONFORMANCE", subjects: ["conformance.>"])]
+            return configuration
+        }
         let suite = TransportConformance(
             timeout: .patience,
             interrupt: { transport, body in
@@ -19,15 +28,13 @@ struct ConformanceTests {
                 try await server.start()
                 try await hasAnswered(transport)
             },
-            makeTransport: {
-                var configuration = NATSConfiguration(servers: [server.url])
-                configuration.reconnectWait = .milliseconds(20)
-                configuration.deliveries.acknowledgementWait = .seconds(2)
-                // Some checks publish thousands at a time, which takes long on a busy machine.
-                configuration.acknowledgementTimeout = .patience
-                configuration.streams = [NATSStream("CONFORMANCE", subjects: ["conformance.>"])]
-                return NATSTransport(configuration)
-            }
+            makeOther: {
+                var other = configuration()
+                other.deliveries.acknowledgementWait = .seconds(4)
+                other.deliveries.pendingLimit = 7
+                return NATSTransport(other)
+            },
+            makeTransport: { NATSTransport(configuration()) }
         )
         let outcome = await suite.run(check)
         // A server in the test has no older copy of its files, and no transactions.

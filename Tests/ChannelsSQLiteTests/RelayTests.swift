@@ -28,9 +28,9 @@ struct RelayTests {
             from: SQLiteTransport(path: file.path),
             to: target,
             matching: "shop.>",
-            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(10)),
             onFailure: { failures.record($0) }
         )
+        .waiting(Backoff(first: .milliseconds(1), limit: .milliseconds(10)))
         let running = Task { try await relay.run() }
         await heard.wait(count: 50)
         target.breakConnection()
@@ -58,9 +58,9 @@ struct RelayTests {
         let sender = try await file.connected()
         let relay = Relay(
             from: SQLiteTransport(path: file.path),
-            to: target,
-            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(10))
+            to: target
         )
+        .waiting(Backoff(first: .milliseconds(1), limit: .milliseconds(10)))
         #expect(relay.status.value.phase == .created)
         let running = Task { try await relay.run() }
         _ = await relay.status.first { $0.isReady }
@@ -101,7 +101,7 @@ struct RelayTests {
         for number in 1...3 { try await sender.publish(message("\(number)", to: "shop.secret"), durable: true) }
         let failures = Recorder<BridgeError>()
         let backoff = Backoff(first: .milliseconds(1), limit: .milliseconds(10))
-        let relay = Relay(from: SQLiteTransport(path: file.path), to: target, backoff: backoff) { failures.record($0) }
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target) { failures.record($0) }.waiting(backoff)
         let running = Task { try await relay.run() }
         _ = await failures.wait(count: 3)
         #expect(failures.all.allSatisfy { $0.code == code } && relay.status.value.reason?.code == code)
@@ -128,7 +128,7 @@ struct RelayTests {
         let failures = Recorder<BridgeError>()
         // Nobody waits for its end.
         let backoff = Backoff(first: .seconds(3_600), limit: .seconds(3_600))
-        let relay = Relay(from: SQLiteTransport(path: file.path), to: target, backoff: backoff) { failures.record($0) }
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target) { failures.record($0) }.waiting(backoff)
         let running = Task { try await relay.run() }
         try await sender.publish(message("plan", to: "shop.secret"), durable: true)
         _ = await failures.wait(count: 1)
@@ -262,3 +262,12 @@ private final class PickyTransport: Transport {
     func close(timeout: Duration) async throws { try await inner.close(timeout: timeout) }
 }
 #endif
+
+extension Relay {
+    /// The relay with other pauses between attempts.
+    fileprivate func waiting(_ backoff: Backoff) -> Relay {
+        var relay = self
+        relay.backoff = backoff
+        return relay
+    }
+}

@@ -114,8 +114,9 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public enum Disposition: Hashable, Sendable {
             /// The same call may succeed later: repeat it, with a pause.
             case wait
-            /// The broker does not do this, or not for this client, until somebody changes its configuration. That
-            /// can happen while the connection lasts: repeat the call seldom, and report the error.
+            /// The broker does not do this, or not for this client, until somebody changes its configuration, which
+            /// can happen while the connection lasts. A relay, and a state, try again, seldom; a bridge does not keep a
+            /// posted message for it.
             case reconfigure
             /// The message, or the request, is the reason: it would fail again. Leave it out; others can succeed.
             case leaveOut

@@ -32,7 +32,8 @@ public struct Relay: Sendable {
     private let target: any Transport
     private let pattern: ChannelPattern
     private let deadLetters: String
-    private let backoff: Backoff
+    /// How long it waits between attempts. Constant, except for tests.
+    package var backoff = Backoff()
     private let onFailure: @Sendable (BridgeError) -> Void
 
     /// Creates a relay.
@@ -56,32 +57,11 @@ public struct Relay: Sendable {
         deadLetters: String = "dead",
         onFailure: @escaping @Sendable (BridgeError) -> Void = { _ in }
     ) {
-        self.init(
-            from: source,
-            to: target,
-            matching: pattern,
-            name: name,
-            deadLetters: deadLetters,
-            backoff: Backoff(),
-            onFailure: onFailure
-        )
-    }
-
-    /// Creates a relay that waits so long between attempts.
-    package init(
-        from source: any Transport,
-        to target: any Transport,
-        matching pattern: ChannelPattern = ">",
-        name: String = "relay",
-        deadLetters: String = "dead",
-        backoff: Backoff,
-        onFailure: @escaping @Sendable (BridgeError) -> Void = { _ in }
-    ) {
         let isName = (try? ChannelName<Never>(validating: deadLetters)) != nil
         require(isName, "Relay.deadLetters is \(quoted(deadLetters)); write a channel name, such as \"dead\"")
         (self.source, self.target, self.pattern) = (source, target, pattern)
         (self.name, self.deadLetters) = (name, deadLetters)
-        (self.backoff, self.onFailure) = (backoff, onFailure)
+        self.onFailure = onFailure
     }
 
     private enum Side { case source, target }

@@ -39,8 +39,9 @@ public struct InboundMessage: Sendable {
     /// neither. Nil if the transport has no such transactions.
     ///
     /// Returns false, and stores nothing, if the message no longer belongs to this delivery, because a listener has
-    /// settled it or another process now has it. Once it has returned, no listener can settle the message, and
-    /// ``settle`` does nothing. If it throws, nothing has changed.
+    /// settled it or another process now has it. Once it has returned, no listener can settle the message. The bridge
+    /// then settles or releases it, so that it takes up no room, which changes nothing that is stored. If it throws,
+    /// nothing has changed.
     ///
     /// Called while listeners may still be running, which may be about to commit a settlement of their own: whichever
     /// transaction commits first decides.

@@ -26,10 +26,10 @@ public struct TransportSubscription: Hashable, Sendable {
     /// usually ``ReplayStart/beginning``.
     public var start: ReplayStart?
     /// How many messages of the durable name may be delivered to this transport and be unsettled. The
-    /// transport fetches no more; the others wait at the broker.
+    /// transport fetches no more; the others wait at the broker. Must be positive.
     public var prefetchLimit: Int
     /// How many bytes the unsettled messages may have together, with headers. A single larger message is
-    /// delivered when nothing else is unsettled.
+    /// delivered when nothing else is unsettled. Must be positive.
     public var prefetchByteLimit: Int
 
     private var exactDurableName: ExactText?

@@ -126,7 +126,10 @@ extension TransportConformance {
                 for text in ["good", "bad"] {
                     try await sender.publish(TransportMessage(posting: text, on: board[name]), durable: true)
                 }
-                while bridge.statistics.refused < 2 { await Task.yield() }
+                while bridge.statistics.refused < 2 {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
                 let letters = try await box.letters(over: run.newTransport())
                 run.expect(letters.map(\.message.text) == ["\"good\"", "\"bad\""], "the letters are \(letters)")
                 run.expect(letters.allSatisfy { $0.isPutBack != true }, "a letter counts as put back: \(letters)")

@@ -39,8 +39,7 @@ extension BridgeError {
                     .transportFailure,
                     "the file is damaged: stop all processes that use it, delete its -wal and -shm, and restore a copy"
                 )
-            case .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH, .SQLITE_RANGE, .SQLITE_MISUSE:
-                (.refused, "SQLite does not take it")
+            case .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH: (.refused, "SQLite does not take it")
             case .SQLITE_IOERR: (.transportFailure, "the disk failed, or the file may not grow")
             default: (.transportFailure, "SQLite failed")
             }
