@@ -261,7 +261,6 @@ private final class PickyTransport: Transport {
 
     func close(timeout: Duration) async throws { try await inner.close(timeout: timeout) }
 }
-#endif
 
 extension Relay {
     /// The relay with other pauses between attempts.
@@ -271,3 +270,4 @@ extension Relay {
         return relay
     }
 }
+#endif
