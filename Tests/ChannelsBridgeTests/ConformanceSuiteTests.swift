@@ -25,10 +25,11 @@ struct ConformanceSuiteTests {
         ) {
             var transport = AlteredTransport(broker)
             flaw.plant(&transport)
-            return transport
+            return flaw.keepsLetters ? AlteredStore(altered: transport) : transport
         }
         let check = try #require(TransportConformance.checks.first { $0.name == flaw.check })
         let outcome = await suite.run(check)
+        #expect(outcome.skipped == nil)
         #expect(!outcome.isAcceptable, "\(flaw.name) was not found: \(outcome)")
     }
 
@@ -55,6 +56,8 @@ struct Flaw: Sendable, CustomTestStringConvertible {
     let check: String
     /// Whether the check then waits for what never comes.
     var hangs = false
+    /// Whether the check is one of dead letters.
+    var keepsLetters = false
     let plant: @Sendable (inout AlteredTransport) -> Void
 
     var testDescription: String { name }
@@ -104,6 +107,25 @@ struct Flaw: Sendable, CustomTestStringConvertible {
             }
         },
         Flaw(name: "does not go back", check: "whatIsStoredAfterAnOlderCopyWasRestoredArrives") { _ in },
+        // As if its revisions had gone back with the storage.
+        Flaw(
+            name: "sees nothing after it went back",
+            check: "aWatcherHasTheValueStoredAfterAnOlderCopyWasRestored",
+            hangs: true
+        ) { transport in
+            let wentBack = Mutex(false)
+            transport.sees = { value in
+                wentBack.withLock { wentBack in
+                    defer { if String(decoding: value.message.body, as: UTF8.self) == "message 4" { wentBack = true } }
+                    return !wentBack
+                }
+            }
+        },
+        Flaw(
+            name: "keeps one letter of two",
+            check: "aMessageThatFailsIsKeptAsALetterAndPutBack",
+            keepsLetters: true
+        ) { $0.finds = { $0.dropLast() } },
         Flaw(name: "posts what is rolled back", check: "whatIsPostedInATransactionArrivesOnceItIsCommitted") { _ in },
         Flaw(
             name: "settles what is rolled back",

@@ -123,6 +123,8 @@ struct AlteredTransport: Transport {
     var stores: @Sendable (TransportMessage) async throws -> Void = { _ in }
     var subscribes: @Sendable (TransportSubscription) async throws -> Void = { _ in }
     var receives: @Sendable (InboundMessage) -> [InboundMessage] = { [$0] }
+    var sees: @Sendable (StoredValue) -> Bool = { _ in true }
+    var finds: @Sendable ([StoredMessage]) -> [StoredMessage] = { $0 }
     var repliesWith: @Sendable (TransportReply) -> TransportReply = { $0 }
     var closes: @Sendable () async -> Void = {}
 
@@ -169,7 +171,9 @@ struct AlteredTransport: Transport {
     }
 
     func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
-        try await base.watch(pattern, onValue: onValue)
+        try await base.watch(pattern) { [sees] value in
+            if sees(value) { onValue(value) }
+        }
     }
 
     func drainSubscriptions(timeout: Duration) async { await base.drainSubscriptions(timeout: timeout) }
@@ -178,6 +182,57 @@ struct AlteredTransport: Transport {
         await closes()
         try await base.close(timeout: timeout)
     }
+}
+
+/// An altered transport that keeps dead letters, too.
+struct AlteredStore: MessageStore {
+    let altered: AlteredTransport
+
+    var capabilities: TransportCapabilities { altered.capabilities }
+
+    func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
+        try await altered.connect(onEvent: onEvent)
+    }
+
+    func publish(_ message: TransportMessage, durable: Bool) async throws {
+        try await altered.publish(message, durable: durable)
+    }
+
+    func subscribe(
+        _ subscription: TransportSubscription,
+        onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws { try await altered.subscribe(subscription, onMessage: onMessage) }
+
+    func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
+        try await altered.base.unsettledCount(of: name, on: pattern)
+    }
+
+    func stored(
+        after number: UInt64,
+        matching pattern: ChannelPattern,
+        atMost limit: Int,
+        settledBy name: String
+    ) async throws -> [StoredMessage] {
+        altered.finds(
+            try await altered.base.stored(after: number, matching: pattern, atMost: limit, settledBy: name)
+        )
+    }
+
+    func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
+        try await altered.base.settle(number, of: name, on: pattern)
+    }
+
+    func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
+        try await altered.base.remove(number, on: pattern)
+    }
+
+    func prepare(forLetterOn subject: String, under prefix: String) async throws {
+        try await altered.base.prepare(forLetterOn: subject, under: prefix)
+    }
+
+    func drainSubscriptions(timeout: Duration) async { await altered.drainSubscriptions(timeout: timeout) }
+
+    func close(timeout: Duration) async throws { try await altered.close(timeout: timeout) }
 }
 
 /// A transport that hands the result of each attempt to the test.
