@@ -12,12 +12,16 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
-    traits: [.trait(name: "NATS", description: "For the product natsbench. Needs libnats.")],
+    traits: [.trait(name: "NATS", description: "For the product natsbench. Needs libnats and SQLite.")],
     dependencies: [
         .package(
             name: "swift-channels",
             path: "..",
-            traits: [.trait(name: "NATS", condition: .when(traits: ["NATS"]))]
+            traits: [
+                .trait(name: "NATS", condition: .when(traits: ["NATS"])),
+                // For a relay from a file to a server.
+                .trait(name: "SQLite", condition: .when(traits: ["NATS"])),
+            ]
         ),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
@@ -48,6 +52,7 @@ let package = Package(
                 .product(name: "Channels", package: "swift-channels"),
                 .product(name: "ChannelsBridge", package: "swift-channels"),
                 .product(name: "ChannelsNATS", package: "swift-channels"),
+                .product(name: "ChannelsSQLite", package: "swift-channels"),
             ],
             swiftSettings: settings
         ),

@@ -2,6 +2,7 @@ import CNATSDirect
 import Channels
 import ChannelsBridge
 import ChannelsNATS
+import ChannelsSQLite
 import Foundation
 
 /// The C client, publishing to a stream without waiting for each acknowledgement.
@@ -142,5 +143,47 @@ struct DurableBridgeCase: Case {
             times.append(start.duration(to: .now).inSeconds)
         }
         return times
+    }
+}
+
+/// Messages stored in a file, forwarded by a relay, and settled by a listener to the stream.
+struct RelayCase: Case {
+    let name = "durable, stored in a file and forwarded by a relay"
+    let baseline: Int
+    let share = 10
+    private let file: SQLiteTransport
+    private let receiving: NATSTransport
+    private let message: TransportMessage
+    private let arrivals = Arrivals()
+
+    /// - Parameter path: Where the file is created, which the relay and the sender open each for itself.
+    init(_ url: String, baseline: Int, path: String) async throws {
+        self.baseline = baseline
+        message = try TransportMessage(subject: "bench.relay", body: [UInt8](repeating: UInt8(ascii: "x"), count: 100))
+        var server = NATSConfiguration(servers: [url])
+        server.streams = [NATSStream("RELAY", subjects: [message.subject])]
+        (file, receiving) = (SQLiteTransport(path: path), NATSTransport(server))
+        try await file.connect { _ in }
+        try await receiving.connect { _ in }
+        let pattern = try ChannelPattern(validating: message.subject)
+        try await receiving.subscribe(to: pattern, durableName: "bench") { [arrivals] message in
+            message.settle?(.acknowledged)
+            arrivals.arrived()
+        }
+        let relay = Relay(from: SQLiteTransport(path: path), to: NATSTransport(server)) { error in
+            fatalError("the relay reports \(error)")
+        }
+        Task { try await relay.run() }
+        _ = await relay.status.first { $0.isReady }
+    }
+
+    func send(_ count: Int) async throws {
+        arrivals.expect(count)
+        for _ in 0..<count {
+            try await file.publishDurably(message, isRepeated: false) { error in
+                if let error { fatalError("the file reports \(error)") }
+            }
+        }
+        await arrivals.wait()
     }
 }

@@ -3,18 +3,18 @@ import Foundation
 /// Measures the C client, the transport and a bridge in turn, so that what disturbs the machine disturbs all
 /// alike, and prints Markdown.
 ///
-/// Usage: natsbench URL [MESSAGES] [ROUNDS] [CASES, by number: 0,1]
+/// Usage: natsbench URL FOLDER [MESSAGES] [ROUNDS] [CASES, by number: 0,1]
 @main
 enum Natsbench {
     static func main() async throws {
         let arguments = CommandLine.arguments
-        guard arguments.count > 1 else {
-            FileHandle.standardError.write(Data("usage: natsbench URL [MESSAGES] [ROUNDS] [CASES]\n".utf8))
+        guard arguments.count > 2 else {
+            FileHandle.standardError.write(Data("usage: natsbench URL FOLDER [MESSAGES] [ROUNDS] [CASES]\n".utf8))
             exit(64)
         }
-        let url = arguments[1]
-        let count = arguments.count > 2 ? Int(arguments[2]) ?? 200_000 : 200_000
-        let rounds = arguments.count > 3 ? Int(arguments[3]) ?? 7 : 7
+        let (url, folder) = (arguments[1], arguments[2])
+        let count = arguments.count > 3 ? Int(arguments[3]) ?? 200_000 : 200_000
+        let rounds = arguments.count > 4 ? Int(arguments[4]) ?? 7 : 7
 
         let all: [any Case] = [
             try ClientCase(url, headers: []),
@@ -28,9 +28,10 @@ enum Natsbench {
             try ClientStreamCase(url, index: 7, headers: sampleHeaders),
             try await DurableBridgeCase(url, baseline: 7, hears: false),
             try await DurableBridgeCase(url, baseline: 7, hears: true),
+            try await RelayCase(url, baseline: 7, path: folder + "/relay.sqlite"),
         ]
         let chosen =
-            arguments.count > 4 ? arguments[4].split(separator: ",").compactMap { Int($0) } : Array(all.indices)
+            arguments.count > 5 ? arguments[5].split(separator: ",").compactMap { Int($0) } : Array(all.indices)
         let cases = chosen.map { (index: $0, case: all[$0]) }
         var throughput = [[Double]](repeating: [], count: all.count)
         var processor = throughput
