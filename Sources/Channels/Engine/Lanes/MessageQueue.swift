@@ -25,7 +25,7 @@ struct MessageQueue: ~Copyable {
     private static let growth = 4
     /// The size of the largest blocks, so that blocks of large messages have fewer slots.
     private static let bytesPerBlock = 16_384
-    /// The largest block that an idle queue keeps.
+    /// The size in bytes of the largest block that an idle queue keeps.
     private static let mostBytesKept = 2_048
 
     let layout: MessageLayout

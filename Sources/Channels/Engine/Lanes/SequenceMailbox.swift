@@ -307,7 +307,7 @@ extension SequenceMailbox {
         return calls.hasNoReader && state.hasLeft && state.leave()
     }
 
-    /// Called under the lock.
+    /// Notes that nothing waits. Called under the lock.
     private func noteEmpty() {
         backlog.reset()
         holdsMessages.store(false, ordering: .releasing)
