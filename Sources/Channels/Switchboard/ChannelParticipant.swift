@@ -89,7 +89,7 @@ extension ChannelParticipant where Self: Sendable {
         )
     }
 
-    /// Ends this object's listeners on a channel.
+    /// Ends the listeners that this object has on a channel.
     /// - Complexity: O(*n*) in the number of listeners of the name.
     public func leave(_ name: ChannelName<[String: any Sendable]>) {
         switchboard[name].removeListeners(of: self)

@@ -13,7 +13,7 @@ final class SwitchboardReference: @unchecked Sendable {  // written once, before
 }
 
 /// Tells the switchboard of changes to a named channel's list.
-final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
+final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initializer only
     private let key: NameKey
     private let reference: SwitchboardReference
     /// The channel, if it is kept only while it has listeners.
