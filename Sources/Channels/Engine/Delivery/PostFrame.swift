@@ -88,7 +88,7 @@ struct PostFrame {
     /// message.
     mutating func ensureEnvelope() -> Envelope? {
         if let envelope { return envelope }
-        // A sender that is being deinitialised is not passed on: a listener might keep it.
+        // A sender that is being deinitialized is not passed on: a listener might keep it.
         guard let sender = sender?.living else { return nil }
         let made = Envelope(list.borrow { $0.name }, sender: sendable(sender))
         envelope = made
@@ -126,7 +126,7 @@ extension FrameReference {
 
     package var trace: (any MessageTrace)? { pointee.envelope?.trace }
 
-    /// The object that posts, or whose message was forwarded, unless it is being deinitialised.
+    /// The object that posts, or whose message was forwarded, unless it is being deinitialized.
     package var livingSender: AnyObject? { pointee.sender?.living ?? pointee.envelope?.sender }
 
     /// How many posts are on the thread's stack, this one included.

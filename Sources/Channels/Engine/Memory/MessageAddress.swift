@@ -49,7 +49,7 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         }
     }
 
-    /// Lends memory for one value, which the body must initialise, and returns that value.
+    /// Lends memory for one value, which the body must initialize, and returns that value.
     @inlinable @inline(__always)
     static func filling<Value>(as type: Value.Type, _ body: (MessageAddress) -> Void) -> Value {
         unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { place in
@@ -88,7 +88,7 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         try unsafe body(&raw.assumingMemoryBound(to: Message.self).pointee)
     }
 
-    /// Initialises memory that holds no message.
+    /// Initializes memory that holds no message.
     @inlinable @inline(__always)
     func initialize<Message>(to message: consuming Message) {
         unsafe raw.initializeMemory(as: Message.self, to: message)
