@@ -6,8 +6,8 @@ extension Channel {
     /// ```
     ///
     /// Interceptors run on the poster's thread, whatever its isolation, in order of priority, then of registration. The
-    /// closure is therefore nonisolated and cannot use main-actor state. They are not included in the result of `post`
-    /// or in `listenerCount`. If one throws, a fault is raised and the message stays as it was.
+    /// closure is therefore nonisolated and cannot use main-actor state. Interceptors are not included in the result of
+    /// `post` or in `listenerCount`. If one throws, a fault is raised and the message stays as it was.
     ///
     /// - Parameters:
     ///   - owner: Held weakly. The interceptor ends with it.

@@ -25,7 +25,7 @@ public final class Channel<Message: Sendable>: Listenable, ListenerContainer {
     /// Creates a channel.
     /// - Parameters:
     ///   - reentrancy: What happens to posts that the channel's listeners make while they are being called.
-    ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
+    ///   - onFault: Called for each fault. If nil, faults are written to standard error: see ``FaultHandler``.
     public convenience init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil

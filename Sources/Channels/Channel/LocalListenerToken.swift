@@ -1,4 +1,4 @@
-/// The handle of one listener of a ``LocalChannel``; not Sendable. A listener without an owner ends with it.
+/// The handle of one listener of a ``LocalChannel``; not Sendable. A listener without an owner ends with its token.
 public final class LocalListenerToken {
     private let entry: ListenerEntry
 

@@ -122,7 +122,7 @@ final class LastMessage<Message: Equatable & Sendable>: Sendable {
     @usableFromInline
     init() {}
 
-    /// Returns whether the message differs from the last one. If so, it replaces that.
+    /// Returns whether the message differs from the last one. If so, the message becomes the last one.
     @inlinable
     func replace(with message: Message) -> Bool {
         while true {

@@ -72,11 +72,11 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
 
     /// Stores a value, and delivers it after those already pending.
     ///
-    /// When this returns, listeners that are nonisolated, or have the caller's isolation, have received the value. The
-    /// exception is that another value is being delivered, or that messages are queued for them: then the value waits
-    /// for its turn. If too many values are pending, this method waits for up to 100 ms, but not inside a listener. If
-    /// the value is refused (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of
-    /// the same state.
+    /// When this returns, listeners that are nonisolated, or have the caller's isolation, have received the value,
+    /// unless another value is being delivered or messages are queued for them. In those cases the value waits for its
+    /// turn. If too many values are pending, this method waits for up to 100 ms, but not inside a listener. If the
+    /// value is refused (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of the
+    /// same state.
     ///
     /// - Parameter sender: Who sets it, as ``Posted/sender``.
     /// - Complexity: O(*n*) in the number of listeners that this call delivers to.

@@ -51,7 +51,7 @@ extension ChannelParticipant where Self: Sendable {
     }
 
     /// Posts a message to a channel, with this object as sender.
-    /// - Returns: How many listeners were called or enqueued.
+    /// - Returns: How many listeners were called or had the message enqueued.
     @discardableResult
     public func post(
         _ message: [String: any Sendable],

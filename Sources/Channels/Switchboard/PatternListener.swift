@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Each forwarding entry keeps this object alive until no post can be at the entry. This object keeps the entries until
 /// it is detached, when the listener or the switchboard ends. So when this object is deinitialized, no post can reach
-/// the listener any more.
+/// the listener anymore.
 final class PatternListener: Sendable {
     /// What the listener receives of the channels that match.
     enum Kinds { case all, messages, states }
@@ -52,7 +52,7 @@ final class PatternListener: Sendable {
         for waiter in waiters.withLock({ $0 }) { waiter.resume() }
     }
 
-    /// Resumes a task once no post can reach the listener any more.
+    /// Resumes a task once no post can reach the listener anymore.
     func resumeAtEnd(_ waiter: CheckedContinuation<Void, Never>) { waiters.withLock { $0.append(waiter) } }
 
     /// Whether it receives messages of a channel of this kind and name.

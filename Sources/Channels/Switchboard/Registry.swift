@@ -20,7 +20,7 @@ final class Registry: Sendable {
 
     /// The channel of a name, if there is one.
     ///
-    /// - Throws: ``ChannelError/Code/typeMismatch``, naming both.
+    /// - Throws: ``ChannelError/Code/typeMismatch``, naming both types, if the name is in use for another kind or type.
     func channel(_ key: NameKey, kind: ChannelContent) throws -> AnyObject? {
         guard let (object, found) = withShard(of: key, { $0.object(key) }) else { return nil }
         guard found == kind else { throw Self.mismatch(key, found, kind) }

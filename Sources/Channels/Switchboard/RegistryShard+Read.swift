@@ -12,13 +12,13 @@ internal import Synchronization
 //    sequentially consistent stores under the lock. A reader whose announcement comes later in that order cannot find
 //    it. After that, `release` frees it, as a list frees its entries (`HazardDomain`).
 // 2. If a use is seen then, the object waits until the hazard slot contains neither the shard nor an object retired
-//    with this one, or contains a later use. Within a use, a slot changes from the shard to the channel with a plain
-//    store, and never back. So a thread that looks sees one of the two, and waits for either.
+//    with this one, or contains a later use. Within a use, a slot changes from the shard to the channel with a
+//    releasing store, and never back. So a thread that looks sees one of the two, and waits for either.
 //
-// A channel that the switchboard keeps is not retained. A channel that someone holds, but that has no listeners of its
-// own, is retained for the post, because patterns may match it. If the channel is removed during a post, if another
-// channel takes its name, or if its last listener ends, the post counts as having begun before. A post that begins
-// after a change has returned is announced later, and finds the result of the change.
+// A channel that the switchboard holds is not retained for a post. A channel that only someone else holds, because it
+// has no listeners of its own, is retained for the post, because patterns may match it. If the channel is removed
+// during a post, if another channel takes its name, or if its last listener ends, the post counts as having begun
+// before. A post that begins after a change has returned is announced later, and finds the result of the change.
 extension RegistryShard {
     /// Lends the slot of a name in use, while the shard is announced. The body runs no user code.
     @inline(__always)

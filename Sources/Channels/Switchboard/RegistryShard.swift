@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// A channel that a post makes because patterns match its name is *kept* for the next post, as long as they do. Nobody
 /// else has a reference to it: it is neither found nor shown, and is replaced if a channel of another type is made. If
-/// someone asks for the channel of the name, it is handed out, and is from then on like any other.
+/// someone asks for the channel of the name, the kept one is handed out, and from then on it is like any other.
 final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see above
     /// The most names visited in one critical section, which takes about ten microseconds.
     static let longestPortion = 64
@@ -63,7 +63,8 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
         }
     }
 
-    /// Removes a channel just kept if no pattern matches it any more, or the oldest one if there are too many.
+    /// Removes a channel that was just kept if no pattern matches it anymore, or the oldest kept one if there are too
+    /// many.
     func limitKept(_ key: NameKey) {
         var removed: Removed = []
         lock.withLock {

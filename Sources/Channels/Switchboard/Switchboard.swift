@@ -37,7 +37,7 @@ public final class Switchboard: Sendable {
     /// Creates a switchboard.
     /// - Parameters:
     ///   - reentrancy: The default for its channels.
-    ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
+    ///   - onFault: Called for each fault. If nil, faults are written to standard error: see ``FaultHandler``.
     public init(reentrancy: Reentrancy = .nested(limit: 64), onFault: FaultHandler? = nil) {
         self.reentrancy = reentrancy
         faults = FaultReporter(onFault, instruments)

@@ -13,9 +13,9 @@
 /// let token = board.addInstrument(Stopwatch())
 /// ```
 ///
-/// The methods are called without a lock, on the thread and in the task that posts the message or runs the
-/// listener: they must not block. An instrument may use channels; its own synchronous posts are not passed to
-/// instruments. Instruments are nested in the order added.
+/// The methods are called without a lock, on the thread and in the task that posts the message or runs the listener:
+/// they must not block. An instrument may use channels; its own synchronous posts are not passed to instruments. If
+/// there are several instruments, they are nested in the order added.
 public protocol ChannelInstrument: Sendable {
     /// Wraps the post of a message.
     /// - Parameter deliver: Delivers the message: when it returns, direct listeners have run, and the message is

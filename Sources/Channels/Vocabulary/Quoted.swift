@@ -14,7 +14,7 @@ package func quoted(_ text: String) -> String {
 /// Formats a number with its noun: `1 post`, `2 posts`.
 package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
-/// Escapes control characters and others that would break a line of a log.
+/// Escapes control characters, and others that would break a line of a log or distort it.
 package func onOneLine(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars {

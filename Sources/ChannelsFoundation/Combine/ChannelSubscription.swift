@@ -136,7 +136,7 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
         var ended = State()
         state.withLock { state in
             swap(&state, &ended)
-            // A thread that is inside `deliver` finds no subscriber to call any more.
+            // A thread that is inside `deliver` finds no subscriber to call anymore.
             state.delivering = ended.delivering
         }
         ended.token?.cancel()
@@ -230,7 +230,6 @@ private struct WaitingMessages<Message: Sendable>: Sendable {
     }
 }
 
-/// How many messages were dropped.
 final class DropCount: Sendable {
     private let count = Atomic<Int>(0)
 

@@ -42,12 +42,10 @@ final class ObservedProperties {
     }
 }
 
-/// A property of an object.
 @MainActor
 protocol ObjectProperty: AnyObject {
     /// Whether the object was deallocated.
     var isOver: Bool { get }
 
-    /// Ends the listeners.
     func end()
 }

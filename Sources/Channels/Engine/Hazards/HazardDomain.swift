@@ -187,7 +187,7 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// Frees what no use can reach any more, and resumes tasks whose wait for uses is over. Returns false if the lock
+    /// Frees what no use can reach anymore, and resumes tasks whose wait for uses is over. Returns false if the lock
     /// was not available. The caller then calls ``collectIfAsked()``.
     @discardableResult
     private final func collect(waitsForLock: Bool) -> Bool {

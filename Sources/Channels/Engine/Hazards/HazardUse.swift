@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A use of a ``HazardDomain`` to wait for: a slot, and its sequence number at the time of the look.
+/// A use of a ``HazardDomain`` to wait for: a slot, and its sequence number when the use was found.
 ///
 /// A use of a shard of names may pass to the channel found in it, but never the other way round.
 struct HazardUse: Sendable {

@@ -8,7 +8,7 @@ internal import Synchronization
 // 2. Deliver what was taken, ticket by ticket, for at most 64 calls or a millisecond.
 // 3. Gather: wait briefly for more messages, if they come quickly.
 // 4. Refill: settle what was used and take more, in one critical section; then 2 again. If there is nothing, the lane
-//   is idle.
+//    is idle.
 // 5. End the turn, from within 2, when it has reached its limit of calls or time. Another job follows.
 extension Lane {
     /// How often, at most, the drain checks whether enough messages have arrived.
@@ -100,11 +100,11 @@ extension Lane {
     /// Makes what the last turn left the drain's alone: see ``discard(_:inDrain:)``.
     private func reclaimFromCancellers() {
         guard !isBetweenTurns.exchange(false, ordering: .acquiring) else { return }
-        // A canceller has claimed it, and holds the lock until it is done.
+        // A thread that cancels has claimed it, and holds the lock until it is done.
         lock.withLock { isBetweenTurns.store(false, ordering: .relaxed) }
     }
 
-    /// Takes tickets, and all messages of listeners without a limit. Called under the lock.
+    /// Takes tickets, and all messages in the unbounded buffers of their listeners. Called under the lock.
     private func take(_ calls: Int) -> Bool {
         let hasMore = taken.take(from: &state, calls: calls, arrived: arrived.load(ordering: .relaxed))
         if !hasMore { noteActivity() }

@@ -11,7 +11,7 @@ internal import Synchronization
 // 4. `Taken.settle`: the tickets used are subtracted from those of their mailboxes [lock], and the closures of
 //    listeners that have left are freed afterwards. Then 2 again, without beginning a turn.
 // 5. `Taken.endTurn`, `LaneState.endTurn`: after enough calls or time, the turn ends; the next job begins at 3 with
-//   what is left, or at 2 [lock].
+//    what is left, or at 2 [lock].
 //
 // A message that replaces another in a full buffer takes over its ticket. Tickets of cancelled listeners are skipped.
 
@@ -80,7 +80,7 @@ struct LaneState: ~Copyable {
         return true
     }
 
-    /// Takes the oldest tickets, for at most so many calls. Returns false, with the lane idle, if none.
+    /// Takes the oldest tickets, for at most this many calls. Returns false, with the lane idle, if there are none.
     mutating func take(_ most: Int, into taken: inout [Ticket]) -> Bool {
         var left = most
         while left > 0, let ticket = pop(most: left) {

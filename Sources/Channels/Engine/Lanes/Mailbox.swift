@@ -18,7 +18,7 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     let isUnbounded: Bool
     let layout: MessageLayout
     @safe @exclusivity(unchecked) var state: MailboxState
-    /// The tasks that wait until everything has been delivered. The next property says whether it has.
+    /// The tasks that wait until everything has been delivered; `isFinished` says whether it has.
     private var finishWaiters = Waiters<Void>()
     private var isFinished = false
     // Keeps what the drain writes for each message off the cache lines that posters write.

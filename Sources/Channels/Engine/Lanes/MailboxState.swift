@@ -18,7 +18,7 @@ struct MailboxState: ~Copyable {
     }
 
     let policy: BufferingPolicy
-    /// Whether a message whose call has not ended counts towards the limit, like one that waits.
+    /// Whether a message whose call has not ended counts toward the limit, like one that waits.
     private let dropsWhileBusy: Bool
     /// The messages that have not been taken.
     var incoming: MessageQueue
@@ -29,9 +29,9 @@ struct MailboxState: ~Copyable {
     private(set) var dropped = 0
     /// How many tickets wait, are taken, or belong to a call that is not settled. Not used for a sequence.
     private(set) var tickets = 0
-    /// Whether nothing is delivered any more.
+    /// Whether nothing is delivered anymore.
     private(set) var isDead = false
-    /// Whether no post can see the listener any more.
+    /// Whether no post can see the listener anymore.
     private(set) var hasLeft = false
 
     init(_ layout: MessageLayout, _ policy: BufferingPolicy, dropsWhileBusy: Bool = false) {
@@ -106,7 +106,7 @@ struct MailboxState: ~Copyable {
         if !incoming.isEmpty { swap(&incoming, &batch) }
     }
 
-    /// Moves the first message out. Returns false if there is none because the listener has ended.
+    /// Moves the first message out. Returns false if there is none.
     mutating func takeFirst(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
         guard !incoming.isEmpty else { return false }
         envelope = incoming.moveFirst(to: place)
@@ -132,7 +132,7 @@ struct MailboxState: ~Copyable {
     /// Whether a message has been taken and its call is not settled.
     var isCalling: Bool { tickets > incoming.count }
 
-    /// Records that no post can see the listener any more. Returns true if no ticket is left, so that its closure is to
+    /// Records that no post can see the listener anymore. Returns true if no ticket is left, so that its closure is to
     /// be freed.
     mutating func leave() -> Bool {
         hasLeft = true

@@ -55,8 +55,8 @@ final class FaultReporter: Sendable {
         report(.bufferOverflow, list: list, listener: listener, count: count, detail: .buffering(policy))
     }
 
-    /// Returns whether to report the `count`th fault at a place: with a handler, every one; without, the 1st, 2nd, 4th
-    /// …
+    /// Returns whether to report the `count`th fault at a place: every one if there is a handler, otherwise only the
+    /// 1st, 2nd, 4th, 8th and so on.
     func reports(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
 
     func report(

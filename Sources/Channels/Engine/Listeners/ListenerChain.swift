@@ -11,7 +11,7 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
     /// behind, and a chain of such tasks must not grow.
     @safe @exclusivity(unchecked) private var upstream: ListenerChain?
     private let lock = SpinLock()
-    /// An upper bound on how many calls wait for each other, this one included.
+    /// An upper bound on how many calls wait for each other, including this one.
     let depth: Int
     private let hasEnded = Atomic<Bool>(false)
 

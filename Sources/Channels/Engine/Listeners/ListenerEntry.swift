@@ -176,7 +176,7 @@ extension ListenerEntry {
         route.borrow { $0.didLeaveList(self) }
     }
 
-    /// Frees the closure's captures. Called when no post or mailbox uses them any more.
+    /// Frees the closure's captures. Called when no post or mailbox uses them anymore.
     func freeBody() {
         body = ListenerBody(.nothing)
         route?.borrow { $0.didFreeBody() }

@@ -114,7 +114,6 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
 
     package var displayName: String { name ?? "\(channelType)" }
 
-    /// The type of the messages.
     package var messageType: any Any.Type { layout.type }
 
     var nextNumberNow: UInt64 { nextNumber.load(ordering: .acquiring) }

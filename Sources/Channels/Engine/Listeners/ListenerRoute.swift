@@ -38,7 +38,6 @@ class ListenerRoute: @unchecked Sendable {  // a constant, and atomics
 
     final var missedCount: Int { missed.load(ordering: .relaxed) }
 
-    /// What happened to the messages.
     var accounts: ListenerAccounts {
         let calls = directCalls.load(ordering: .relaxed)
         return ListenerAccounts(posted: calls, delivered: calls)

@@ -35,8 +35,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// posts on every matching channel. It ignores task cancellation, because those posts end in any case.
     ///
     /// Called inside the listener, or inside a listener that it awaits with `postAndWait` or a request, this method
-    /// cancels without waiting. A task started by a call counts as part of that call until the call ends. Two listeners
-    /// that wait for each other in this way, without one awaiting the other, deadlock.
+    /// cancels without waiting. A task started by a call counts as part of that call until the call ends. Two unrelated
+    /// listeners that wait for each other in this way deadlock.
     public final func cancelAndWait() async {
         entry.cancel()
         await waitForCalls(afterDelivery: false)
@@ -46,8 +46,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     ///
     /// Messages posted from now on do not reach it. The wait lasts as long as the listener's actor or queue takes, and
     /// ignores task cancellation. Calling ``cancel()`` meanwhile discards the messages still queued. A sequence ends
-    /// when its reader has taken the queued messages; this method does not wait for that. It does not wait either if it
-    /// is called inside the listener, or inside a listener that it awaits with `postAndWait` or a request.
+    /// when its reader has taken the queued messages; this method does not wait for that. Called inside the listener,
+    /// or inside a listener that it awaits with `postAndWait` or a request, it does not wait at all.
     public final func drain() async {
         entry.end()
         await waitForCalls(afterDelivery: true)

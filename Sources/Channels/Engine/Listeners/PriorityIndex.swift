@@ -31,6 +31,5 @@ struct PriorityIndex {
         if position < levels.count, levels[position] === level { levels.remove(at: position) }
     }
 
-    /// Removes every empty level.
     mutating func removeEmpty() { levels.removeAll { $0.tail == 0 } }
 }

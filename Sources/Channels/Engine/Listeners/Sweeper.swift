@@ -35,7 +35,7 @@ final class Sweeper: Sendable {
     /// searched under it.
     private let state = Locked(State(), spins: true)
 
-    /// Adds a list that has got its first listener with an owner, unless the list was closed meanwhile. Runs no user
+    /// Adds a list that now has its first listener with an owner, unless the list was closed meanwhile. Runs no user
     /// code.
     func add(_ list: ListenerList) {
         state.withLock { state in

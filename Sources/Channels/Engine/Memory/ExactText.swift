@@ -6,10 +6,8 @@ package struct ExactText: Hashable, Sendable {
 
     package init(_ text: String) { self.text = text }
 
-    /// Whether both have the same bytes.
     package static func == (left: ExactText, right: ExactText) -> Bool { left.text.hasBytes(of: right.text) }
 
-    /// Hashes the bytes.
     package func hash(into hasher: inout Hasher) {
         var copy = text
         // Lent to the hasher for the call.

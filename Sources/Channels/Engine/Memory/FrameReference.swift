@@ -7,6 +7,5 @@ package struct FrameReference: @unchecked Sendable {  // used by the posting thr
 
     init(_ raw: UnsafeMutableRawPointer) { unsafe self.raw = raw }
 
-    /// The address as a number, for comparison.
     var address: UInt { unsafe UInt(bitPattern: raw) }
 }
