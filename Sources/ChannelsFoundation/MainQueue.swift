@@ -6,7 +6,7 @@ internal import Foundation
 internal import Dispatch
 #endif
 
-/// A callback of a framework has no static isolation, but on the main queue it runs as the main actor.
+/// Callbacks of frameworks have no static isolation, but on the main queue they run as the main actor.
 enum MainQueue {
     #if canImport(Darwin)
     /// Whether the current thread works for the main queue, which is the executor of the main actor.
@@ -18,14 +18,14 @@ enum MainQueue {
         return key
     }()
 
-    /// Whether the current thread works for the main queue, which is the executor of the main actor. Here that
-    /// may be any thread.
+    /// Whether the current thread works for the main queue, which is the executor of the main actor. On this platform
+    /// that may be any thread.
     static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
     #endif
 }
 
 extension Channel {
-    /// Posts, on the main queue as the main actor would, so that listeners there are called directly.
+    /// Posts a message. On the main queue, this posts as the main actor, so that listeners there are called directly.
     func postFromThisThread(_ message: Message, from sender: (any AnyObject & Sendable)? = nil) {
         guard MainQueue.isCurrent else {
             post(message, from: sender, isolation: nil)
@@ -36,7 +36,7 @@ extension Channel {
 }
 
 extension StateChannel {
-    /// Sets the state, on the main queue as the main actor would, so that listeners there are called directly.
+    /// Sets the state. On the main queue, this sets it as the main actor, so that listeners there are called directly.
     func setFromThisThread(_ value: State, from sender: any AnyObject & Sendable) {
         guard MainQueue.isCurrent else { return set(value, from: sender, isolation: nil) }
         MainActor.assumeIsolated { set(value, from: sender) }

@@ -1,9 +1,9 @@
 internal import Channels
 internal import Synchronization
 
-/// Suspends listeners and other tasks until a test opens it.
+/// Suspends listeners and other tasks until a test opens the gate.
 ///
-/// It opens once. Waiting does not block a thread.
+/// A gate opens only once. Waiting at it does not block a thread.
 ///
 /// ```swift
 /// let gate = Gate()
@@ -14,16 +14,16 @@ internal import Synchronization
 /// gate.open()
 /// ```
 public final class Gate: Sendable {
-    /// Guarded by its lock; continuations are resumed without it.
+    /// Guarded by the gate's lock; continuations are resumed without it.
     private struct State {
         var isOpen = false
         var isReached = false
         var waiting: [ObjectIdentifier: CheckedContinuation<Void, any Error>] = [:]
-        /// Of ``Gate/waitUntilReached()``.
+        /// The tasks in ``Gate/waitUntilReached()``.
         var observers: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Tells one wait from another.
+    /// Identifies a wait.
     private final class Key: Sendable {
         /// Read and written under the lock of the gate.
         let isCancelled = Atomic<Bool>(false)
@@ -54,7 +54,7 @@ public final class Gate: Sendable {
 
     /// Suspends until the gate is open, even if the task is cancelled.
     public func wait() async {
-        // Nobody has its key, and so it is not cancelled.
+        // Nobody else has the key, so this wait cannot be cancelled.
         try? await wait(as: Key())
     }
 
@@ -76,7 +76,7 @@ public final class Gate: Sendable {
 
     /// Suspends until a task waits at the gate, even if the caller is cancelled.
     ///
-    /// Returns at once if one has waited before, even if the gate has been opened since.
+    /// Returns at once if a task has already waited, even if the gate has been opened since.
     public func waitUntilReached() async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in

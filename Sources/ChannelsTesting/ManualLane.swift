@@ -10,16 +10,17 @@ public import Channels
 /// await lane.deliver(1)                // delivers one message
 /// ```
 ///
-/// It stands in front of a channel's listeners, whatever their isolation, so the code under test is
-/// unchanged. Messages of several channels are held in the order posted.
+/// A manual lane holds messages before they reach a channel's listeners, whatever the listeners' isolation, so the code
+/// under test does not change. Messages of several channels are held in the order posted.
 ///
 /// - While a message is held, `post` returns 0 and `postAndWait` returns at once: no listener has been
 ///   reached.
-/// - Sender, origin and `echo:` are preserved; the posting isolation is the isolation that calls
-///   ``deliver(_:isolation:)``.
+/// - The sender, the origin and `echo:` are preserved. The messages are posted in the isolation in which
+///   ``deliver(_:isolation:)`` is called.
 /// - Messages that a listener posts on these channels during a delivery are also held.
-/// - A channel held twice, by one lane or two, is delivered once, by the lane that held it first.
-/// - Other interceptors see a message when it is delivered. States and requests cannot be held.
+/// - If a channel is held twice, by one lane or two, each message is delivered once, by the lane that held the channel
+///   first.
+/// - Other interceptors receive a message when it is delivered. States and requests cannot be held.
 ///
 /// When the lane is released, held messages are lost, and later messages pass.
 public final class ManualLane: Sendable {
@@ -27,7 +28,7 @@ public final class ManualLane: Sendable {
         let deliver: @Sendable (isolated (any Actor)?) async -> Void
     }
 
-    /// The held messages in the order posted. An index moves forward instead of the elements.
+    /// The held messages in the order posted. An index moves forward, so that elements need not be moved.
     private struct Waiting {
         private var held: [Held?] = []
         private var first = 0
@@ -50,7 +51,7 @@ public final class ManualLane: Sendable {
         }
     }
 
-    /// Guarded by its lock; messages are delivered and released without it.
+    /// Guarded by the lock; messages are delivered and released without it.
     private let waiting = Locked(Waiting())
 
     /// Creates a lane that holds nothing yet.
@@ -85,9 +86,10 @@ public final class ManualLane: Sendable {
     /// Delivers held messages in the order posted, and suspends until their listeners have finished,
     /// including async ones.
     ///
-    /// Listeners of the caller's isolation are called in it. Concurrent calls share the held messages.
+    /// Listeners with the caller's isolation are called in it. Concurrent calls divide the held messages among
+    /// themselves.
     ///
-    /// - Parameter count: The maximum number; by default, all that are held when the call begins.
+    /// - Parameter count: The maximum number of messages; by default, all that are held when the call begins.
     /// - Returns: How many were delivered.
     @discardableResult
     public func deliver(
@@ -108,11 +110,11 @@ public final class ManualLane: Sendable {
     }
 }
 
-/// One call of `hold`, by identity.
+/// Identifies one call of `hold`.
 private final class Holding: Sendable {}
 
-/// Lets one message of one channel pass: that which the task that carries it posts first. It passes everybody who
-/// holds the channel, so that none keeps what another delivers.
+/// Lets one message of one channel pass: the first that is posted by the task that carries the pass. It passes every
+/// lane that holds the channel, so that no lane holds what another delivers.
 private final class Pass: Sendable {
     @TaskLocal static var current: Pass?
 
@@ -121,7 +123,7 @@ private final class Pass: Sendable {
 
     init(_ channel: AnyObject) { self.channel = ObjectIdentifier(channel) }
 
-    /// Whether the message may pass. True once for each who holds the channel.
+    /// Returns whether the message may pass. True once for each holding of the channel.
     func use(for channel: AnyObject, at holding: Holding) -> Bool {
         guard ObjectIdentifier(channel) == self.channel else { return false }
         return passed.withLock { $0.insert(ObjectIdentifier(holding)).inserted }

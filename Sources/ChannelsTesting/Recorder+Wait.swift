@@ -14,11 +14,11 @@ extension Recorder {
     /// ```
     ///
     /// - Parameters:
-    ///   - count: How many. At least 1.
+    ///   - count: How many elements to wait for. At least 1.
     ///   - timeout: How long to wait, by the continuous clock.
     /// - Returns: `count` elements, in the order recorded.
-    /// - Throws: ``TestFailure`` with the code ``TestFailure/Code/missingMessages`` and a list of the
-    ///   messages that did arrive; none of them counts as read. `CancellationError` if the task is cancelled.
+    /// - Throws: ``TestFailure`` with the code ``TestFailure/Code/missingMessages`` and a list of the messages that did
+    ///   arrive, none of which count as read. `CancellationError` if the task is cancelled.
     public func next(
         _ count: Int,
         timeout: Duration,
@@ -50,14 +50,14 @@ extension Recorder {
 
     // MARK: All elements, without a time limit
 
-    /// Waits until this many elements have been recorded, or the task is cancelled.
+    /// Waits until `count` elements have been recorded, or the task is cancelled.
     ///
     /// - Returns: The first `count` elements, or fewer if the task was cancelled.
     public func first(_ count: Int) async -> [Element] {
         Array(await wait(count: count).prefix(count))
     }
 
-    /// Waits until at least this many elements have been recorded, or the task is cancelled.
+    /// Waits until at least `count` elements have been recorded, or the task is cancelled.
     ///
     /// - Returns: All elements recorded by then.
     @discardableResult
@@ -67,9 +67,8 @@ extension Recorder {
 
     /// Waits until the recorded elements satisfy a condition, or the task is cancelled.
     ///
-    /// - Parameter isEnough: The condition. Called now with all elements so far, then again each time an
-    ///   element is added, with all elements up to that one, in order, so a condition that holds only briefly
-    ///   is not missed.
+    /// - Parameter isEnough: The condition. Called once with all elements so far, and then each time an element is
+    ///   added, with all elements up to that one, so that a condition that holds only briefly is not missed.
     /// - Returns: The elements that satisfied it; all of them if the task was cancelled.
     @discardableResult
     public func wait(until isEnough: @Sendable ([Element]) -> Bool) async -> [Element] {

@@ -14,32 +14,33 @@ public import Channels
 /// let sales = try await recorder.next(3, timeout: .seconds(1))
 /// ```
 ///
-/// You can also record from your own listener: `{ sale in recorder.record(sale.total) }`. If it runs later,
-/// for example on an actor, wait with ``next(_:timeout:fileID:line:)``, ``first(_:)`` or ``wait(until:)``.
+/// You can also record in a listener of your own: `{ sale in recorder.record(sale.total) }`. If the listener runs after
+/// `post` has returned, for example on an actor, wait with ``next(_:timeout:fileID:line:)``, ``first(_:)`` or
+/// ``wait(until:)``.
 public final class Recorder<Element: Sendable>: Sendable {
     /// The condition that a task waits for.
     enum Need {
-        /// There are this many.
+        /// At least this many elements.
         case count(Int)
-        /// There are others than there were.
+        /// Any change since a mark.
         case change(since: Mark)
-        /// There are this many that no `next` has returned.
+        /// This many elements that no `next` has returned yet.
         case next(Int)
     }
 
-    /// Which elements there were at a moment.
+    /// A state of the recorder at some moment, for finding what has changed since.
     struct Mark: Equatable {
         /// How often the recorder had been emptied.
         var emptied = 0
-        /// How many there were since.
+        /// How many elements had been recorded since then.
         var count = 0
     }
 
     /// How a wait ended.
     struct Outcome: Sendable {
-        /// The elements waited for, none for a change; nil if they did not arrive.
+        /// The elements waited for (none for a change); nil if they did not arrive.
         var enough: [Element]?
-        /// All elements recorded by then; none for a change.
+        /// All elements recorded by then (none for a change).
         var all: [Element]
         /// How many of them earlier calls of `next` have returned.
         var read: Int
@@ -51,7 +52,7 @@ public final class Recorder<Element: Sendable>: Sendable {
         let continuation: CheckedContinuation<Outcome, Never>
     }
 
-    /// Guarded by its lock; continuations are resumed without it.
+    /// Guarded by the recorder's lock; continuations are resumed without it.
     private struct State {
         var elements: [Element] = []
         var emptied = 0
@@ -60,7 +61,8 @@ public final class Recorder<Element: Sendable>: Sendable {
         var lastNumber = 0
         var waiters: [Waiter] = []
 
-        /// Returns the elements that satisfy a need, or nil. Elements returned to a `next` count as read.
+        /// Returns the elements that satisfy a need; nil if it is not satisfied. Elements returned to a `next` count as
+        /// read.
         mutating func satisfy(_ need: Need) -> [Element]? {
             switch need {
             case .count(let count):
@@ -76,7 +78,8 @@ public final class Recorder<Element: Sendable>: Sendable {
 
         var mark: Mark { Mark(emptied: emptied, count: elements.count) }
 
-        /// Nothing keeps the elements for who waits for a change: while it did, each further one would copy them all.
+        /// An outcome for a change does not include the elements: while it held them, recording another would copy them
+        /// all.
         func outcome(_ enough: [Element]?, of need: Need) -> Outcome {
             if case .change = need { return Outcome(enough: enough, all: [], read: read) }
             return Outcome(enough: enough, all: elements, read: read)
@@ -84,7 +87,8 @@ public final class Recorder<Element: Sendable>: Sendable {
 
         var hasReaders: Bool { waiters.contains { $0.need.isNext } }
 
-        /// Removes the waiters that are satisfied. Those of `next` are served in order.
+        /// Removes the waiters that are satisfied, and returns them with their outcomes. Calls of `next` are served in
+        /// order.
         mutating func takeSatisfied() -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
             var satisfied: [(CheckedContinuation<Outcome, Never>, Outcome)] = []
             var left: [Waiter] = []
@@ -107,9 +111,9 @@ public final class Recorder<Element: Sendable>: Sendable {
     /// Creates an empty recorder.
     public init() {}
 
-    /// Creates a recorder that records every message of a source while the recorder lives.
+    /// Creates a recorder that records every message of a source, as long as the recorder lives.
     ///
-    /// Its listener is nonisolated, so messages are recorded when `post` returns. A state's current value is
+    /// Its listener is nonisolated, so a message has been recorded when `post` returns. A state's current value is
     /// recorded first.
     public convenience init(of source: some Listenable<Element>) {
         self.init()
@@ -145,10 +149,10 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     // MARK: Waiting, by a need
 
-    /// The elements, and when they were looked at.
+    /// The elements, with a mark of the current state.
     var present: (elements: [Element], mark: Mark) { shared.withLock { ($0.elements, $0.mark) } }
 
-    /// The elements recorded since a mark: all of them, if the recorder was emptied since.
+    /// The elements recorded since a mark, or all elements if the recorder was emptied since, with a new mark.
     func changes(since mark: Mark) -> (further: [Element], mark: Mark) {
         shared.withLock { shared in
             let further = shared.elements[(shared.emptied == mark.emptied ? mark.count : 0)...]
@@ -162,7 +166,7 @@ public final class Recorder<Element: Sendable>: Sendable {
             shared.lastNumber += 1
             return shared.lastNumber
         }
-        // Begins before the wait does, and so may end it before it has begun; the wait looks at the clock, too.
+        // The timer starts before the wait, and may fire before the wait has begun, so the wait also checks the clock.
         let timer = deadline.map { Timeout(after: $0 - .now) { self.end(number) } }
         defer { extendLifetime(timer) }
         return await withTaskCancellationHandler {
@@ -187,7 +191,7 @@ public final class Recorder<Element: Sendable>: Sendable {
         let ended = shared.withLock { shared -> [(CheckedContinuation<Outcome, Never>, Outcome)] in
             guard let index = shared.waiters.firstIndex(where: { $0.number == number }) else { return [] }
             let waiter = shared.waiters.remove(at: index)
-            // A reader that wanted more may have stood before one that has enough.
+            // The ended wait may have been queued before one whose need is already satisfied.
             return [(waiter.continuation, shared.outcome(nil, of: waiter.need))] + shared.takeSatisfied()
         }
         for (continuation, outcome) in ended { continuation.resume(returning: outcome) }

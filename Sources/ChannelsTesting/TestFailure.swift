@@ -2,19 +2,19 @@ public import Channels
 
 /// An error that fails a test, thrown by the tools of this module.
 ///
-/// Because it is thrown, it fails tests of Swift Testing and of XCTest. Its ``description`` begins with the
-/// file and line of the call.
+/// Because it is thrown, it fails tests in both Swift Testing and XCTest. Its ``description`` begins with the file and
+/// line of the call.
 public struct TestFailure: Error, Sendable {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Storage: String { case missingMessages, faults, listenersLeft }
         private let storage: Storage
 
-        /// Fewer messages arrived in time than the test expects. ``TestFailure/details`` lists them.
+        /// Fewer messages arrived in time than the test expects. ``TestFailure/details`` lists those that arrived.
         public static let missingMessages = Code(storage: .missingMessages)
-        /// Faults were raised while the test ran. Correct their cause.
+        /// Faults were raised while the test ran. Fix their cause.
         public static let faults = Code(storage: .faults)
-        /// Listeners were still registered when the test had ended. Cancel them, or release their owners.
+        /// Listeners were still registered when the test had ended. Cancel them, or release their owners or tokens.
         public static let listenersLeft = Code(storage: .listenersLeft)
 
         /// The name of the code: `missingMessages`.
@@ -25,13 +25,13 @@ public struct TestFailure: Error, Sendable {
     public let code: Code
     /// The file and line of the call: `AppTests/TillTests.swift:12`.
     public let site: CallSite
-    /// The messages that arrived; or each fault, and each remaining listener.
+    /// The messages that arrived, or the faults and the remaining listeners.
     public let details: [String]
-    /// The error that the test threw, if there were faults as well.
+    /// The error that the test itself threw, if there were also faults.
     public let underlyingError: (any Error)?
     private let summary: String
 
-    /// Most of the messages that a description lists.
+    /// The maximum number of messages that a description lists.
     private static let mostListed = 50
 
     init(
@@ -71,7 +71,7 @@ public struct TestFailure: Error, Sendable {
 }
 
 extension TestFailure: CustomStringConvertible {
-    /// The file and line, what went wrong, and one line for each detail.
+    /// The file and line, what went wrong, and a line for each detail.
     public var description: String {
         var text = "\(site): \(summary)"
         if let underlyingError { text += "; the test ended with: \(underlyingError)" }

@@ -12,22 +12,22 @@ public import Channels
 /// }
 /// ```
 ///
-/// In the body, await before you expect: `let sale = try await recorder.next(timeout: .seconds(1))`, then
-/// `#expect(sale == soup)`. The compiler ignores macros when it infers whether a closure throws.
+/// In the body, write `try await` outside of `#expect`: `let sale = try await recorder.next(timeout: .seconds(1))`,
+/// then `#expect(sale == soup)`. The compiler ignores macros when it infers whether a closure throws.
 ///
-/// The body runs in the caller's isolation. When it has returned, its objects should be deallocated, and
-/// their listeners with them. A listener still registered then is reported with its channel and registration
-/// site; usually its owner or token has leaked. The function waits, up to the timeout, for owners that are
+/// The body runs in the caller's isolation. When it has returned, its objects should be deallocated, and their
+/// listeners with them. A listener that is still registered then is reported with its channel and its registration
+/// site; usually its owner or token has leaked. Before that, the function waits, up to the timeout, for owners that are
 /// still held by running calls.
 ///
-/// It does not wait for a call whose listener has already ended. A fault that such a call raises after the
+/// The function does not wait for a call whose listener has already ended. A fault that such a call raises after the
 /// test is written to standard error.
 ///
-/// An error of the body is rethrown. If there were also faults, it is in a ``TestFailure`` together with
-/// them, because a fault is often the cause.
+/// An error thrown by the body is rethrown. If there were also faults, a ``TestFailure`` with both is thrown instead,
+/// because a fault is often the cause.
 ///
 /// - Parameters:
-///   - reentrancy: The default of the switchboard's channels.
+///   - reentrancy: The default for the switchboard's channels.
 ///   - settlingTimeout: How long to wait, by the continuous clock, for owners that are released on other
 ///     threads. A test that leaves no listener does not wait.
 ///   - body: The test.
@@ -56,9 +56,9 @@ public func withSwitchboard(
     }
 }
 
-/// The faults of a test. Those that come later fail nothing, and are written to standard error instead.
+/// The faults of a test. Those raised after it has ended fail nothing, and are written to standard error instead.
 private final class RaisedFaults: Sendable {
-    /// Nil when the test has ended.
+    /// The faults; nil when the test has ended.
     private let faults = Locked<[Fault]?>([])
 
     func add(_ fault: Fault) {
@@ -78,13 +78,13 @@ private final class RaisedFaults: Sendable {
 }
 
 extension Switchboard {
-    /// The listeners that remain, a line each, as soon as there are none, at the latest after the limit.
+    /// Returns the remaining listeners, one line for each: as soon as there are none, at the latest after the limit.
     fileprivate func listenersLeft(after limit: Duration) async -> [String] {
         let deadline = ContinuousClock.now + limit.asLimit
         while true {
             let left = listeners
             guard !left.isEmpty, ContinuousClock.now < deadline, !Task.isCancelled else { return left }
-            // Nothing says when the last reference to an owner is released.
+            // Polls, because nothing announces that the last reference to an owner was released.
             await Task.yield()
         }
     }
@@ -94,7 +94,7 @@ extension Switchboard {
     private var listeners: [String] {
         let shown = shown
         return (shown.channels + shown.protocols + shown.patterns).flatMap { channel in
-            // The listener of a pattern is in each channel that matches, and is named once, with its pattern.
+            // A pattern's listener is in each matching channel, but is listed only once, with its pattern.
             channel.listeners.filter { $0.entry.deliveryKind != .pattern }.map { "\(channel.name): \($0)" }
         }
     }

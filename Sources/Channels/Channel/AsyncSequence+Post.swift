@@ -5,9 +5,9 @@ extension AsyncSequence where Element: Sendable {
     /// let feed = Task { try await socket.frames.post(to: frames) }
     /// ```
     ///
-    /// Each element is posted in the caller's isolation before the next is requested, so listeners in it are
-    /// called directly. It does not wait for listeners with a mailbox: bound their buffers if the sequence is
-    /// fast. Cancelling the task stops it: no further element is requested, even if the sequence ignores
+    /// Each element is posted in the caller's isolation before the next one is requested, so listeners with that
+    /// isolation are called directly. This method does not wait for listeners with a mailbox: limit their buffers if
+    /// the sequence is fast. After the task is cancelled, no further element is requested, even if the sequence ignores
     /// cancellation. The channel is kept alive meanwhile.
     ///
     /// - Throws: The error of the sequence. Elements posted before the error remain posted.
@@ -20,7 +20,7 @@ extension AsyncSequence where Element: Sendable {
         try await handOver(isolation) { channel.post($0, fileID: fileID, line: line, isolation: isolation) }
     }
 
-    /// Hands over every element in the caller's isolation, until the sequence ends or the task is cancelled.
+    /// Passes every element to a closure, in the caller's isolation, until the sequence ends or the task is cancelled.
     func handOver(_ isolation: isolated (any Actor)?, _ receive: (Element) -> Void) async throws(Failure) {
         var iterator = makeAsyncIterator()
         while !Task.isCancelled, let element = try await iterator.next(isolation: isolation) { receive(element) }

@@ -1,12 +1,12 @@
-/// Channels whose source outside the library runs only while they have listeners.
+/// Channels with an external source that runs only while they have listeners.
 extension Channel {
     /// Creates a channel that calls a closure after listeners have been added or removed.
     ///
-    /// A listener whose owner was deallocated is noticed by the next post, or later, as the thread that registered the
-    /// channel's first listener registers others.
+    /// A listener whose owner was deallocated is noticed at the next post, or when the thread that registered the
+    /// channel's first listener happens to register others.
     ///
-    /// - Parameter listeningChanged: Called without locks by the thread that added or removed the listener,
-    ///   before `register` or `cancel` returns. Calls may overtake each other: read ``hasListeners``.
+    /// - Parameter listeningChanged: Called without locks by the thread that added or removed the listener, before
+    ///   `register` or `cancel` returns. Calls may arrive out of order, so read ``hasListeners`` in them.
     package convenience init(name: String?, listeningChanged: @escaping @Sendable () -> Void) {
         self.init(name: name, reentrancy: .nested(limit: 64), faults: .with(nil))
         list.delegate = DemandDelegate(listeningChanged)
@@ -26,16 +26,16 @@ extension Channel {
     /// })
     /// ```
     ///
-    /// A paused listener is no demand. If the source keeps the channel, the channel lives until its last
-    /// listener goes.
+    /// Paused listeners do not count. If the source keeps the channel alive, the channel lives until its last listener
+    /// ends.
     ///
     /// - Parameters:
-    ///   - onDemand: Called when there is a first listener that is not paused: takes the channel, starts the
-    ///     source, and returns what stops it. That is called when the last such listener is removed or paused,
-    ///     or the channel is deallocated or finished. Then it may begin again. The calls alternate, never overlap
-    ///     and hold no lock. They run on the thread that made the change, or on one that is making such a call.
-    ///     A deallocated owner is noticed at the next post, or when the thread that registered the first
-    ///     listener happens to register others.
+    ///   - onDemand: Takes the channel, starts the source, and returns a closure that stops it. Called when the first
+    ///     listener that is not paused appears. The stop closure is called when the last such listener is removed or
+    ///     paused, or when the channel is deallocated or finished. After that, the source may be started again. The
+    ///     calls alternate, never overlap, and are made without a lock, on the thread that made the change or on one
+    ///     that is already making such a call. A deallocated owner is noticed at the next post, or when the thread that
+    ///     registered the first listener happens to register others.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
         onDemand: @escaping @Sendable (Channel<Message>) -> @Sendable () -> Void,
@@ -55,7 +55,7 @@ private final class DemandDelegate: ListenerListDelegate {
     func didChangeListening(in list: ListenerList) { changed() }
 }
 
-/// Starts a source when there is a first listener that is not paused, and stops it after the last one. `state` is
+/// Starts a source when the first listener that is not paused appears, and stops it after the last one. `state` is
 /// guarded by its mutex; the closures are called without it.
 final class Demand: ListenerListDelegate {
     typealias Stop = @Sendable () -> Void
@@ -64,14 +64,14 @@ final class Demand: ListenerListDelegate {
 
     private struct State {
         var isHeard = false
-        /// Whether a thread is calling a closure. It checks again afterwards.
+        /// Whether a thread is calling a closure. That thread checks the demand again afterwards.
         var isCalling = false
-        /// What stops the source. Used only by the thread that is calling.
+        /// Stops the source. Used only by the thread that is calling a closure.
         var stop: Stop?
     }
 
     private let state = Locked(State())
-    /// Nil if the channel is gone.
+    /// Returns nil if the channel has been deallocated.
     private let start: @Sendable () -> Stop?
     private let next: (any ListenerListDelegate)?
 
@@ -99,7 +99,7 @@ final class Demand: ListenerListDelegate {
     /// Returns what to call now, if anything.
     private func begin(_ list: ListenerList) -> Call? {
         state.withLock { state -> Call? in
-            // Asked under the lock: the later thread gets the later answer.
+            // Read under the lock, so that the later of two threads gets the later answer.
             let isHeard = list.hasDemand
             guard !state.isCalling, isHeard != state.isHeard else { return nil }
             defer { state = State(isHeard: isHeard, isCalling: true) }

@@ -5,9 +5,9 @@ extension Channel {
     /// till.sold.intercept(self) { me, post in post.message.total < 0 ? .stop : .continue }
     /// ```
     ///
-    /// Interceptors run on the poster's thread, whatever its isolation, in order of priority, then of
-    /// registration. The closure is therefore nonisolated and cannot use main-actor state. `post` and
-    /// `listenerCount` do not count them. If one throws, a fault is raised and the message is unchanged.
+    /// Interceptors run on the poster's thread, whatever its isolation, in order of priority, then of registration. The
+    /// closure is therefore nonisolated and cannot use main-actor state. Interceptors are not included in the result of
+    /// `post` or in `listenerCount`. If one throws, a fault is raised and the message stays as it was.
     ///
     /// - Parameters:
     ///   - owner: Held weakly. The interceptor ends with it.
@@ -34,8 +34,8 @@ extension Channel {
 
     /// Registers an interceptor that lives as long as the token returned.
     ///
-    /// It receives every message before the listeners, on the poster's thread, and may replace or stop it. If
-    /// it throws, a fault is raised and the message is unchanged.
+    /// It receives every message before the listeners, on the poster's thread, and may replace or stop it. If it
+    /// throws, a fault is raised and the message stays as it was.
     @inlinable
     public func intercept(
         priority: ListenerPriority = .normal,

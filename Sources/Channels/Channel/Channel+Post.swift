@@ -2,27 +2,26 @@ extension Channel {
     /// Delivers a message to every listener registered when the call begins.
     ///
     /// Interceptors run first, then listeners in order of priority, then of registration. Listeners that are
-    /// nonisolated, or have the caller's isolation, run before this method returns, unless messages are
-    /// queued for them. For all others, the message is enqueued in their mailboxes. No lock is held while a
-    /// listener runs, so it may use this channel. A listener registered during the call misses this message.
-    /// One cancelled before its turn, or paused, is neither called nor counted.
+    /// nonisolated, or have the caller's isolation, run before this method returns, unless messages are queued for
+    /// them. For all others, the message is enqueued in their mailboxes. No lock is held while a listener runs, so it
+    /// may use this channel. A listener registered during the call misses this message. A listener that is paused, or
+    /// is cancelled before its turn, is neither called nor counted.
     ///
-    /// A post that a listener of this channel makes during its call follows the channel's ``Reentrancy``,
-    /// which may refuse it. A post inside a listener of any channel is refused if less than 64 KB of the
-    /// thread's stack is left. A refused post is not delivered, returns 0 and raises
-    /// ``Fault/Code/recursionLimit``.
+    /// A post made by a listener of this channel during its call follows the channel's ``Reentrancy``, which may refuse
+    /// it. A post made inside a listener of any channel is refused if less than 64 KB of the thread's stack is left. A
+    /// refused post is not delivered, returns 0 and raises ``Fault/Code/recursionLimit``.
     ///
     /// - Parameters:
     ///   - sender: The poster, as ``Posted/sender``.
     ///   - echo: Whether the sender's own listeners and interceptors receive the message.
-    ///   - isolation: The caller's isolation. Omit it. A nonisolated method has none, so main-actor listeners
-    ///     receive its posts through their mailboxes. It can take its caller's: `func sell(_ sale: Sale,
-    ///     isolation: isolated (any Actor)? = #isolation) { sold.post(sale) }`.
-    /// - Returns: How many listeners were called or enqueued; for a deferred post (`.queued`), how many
-    ///   exist.
-    /// - Complexity: O(*n*) in the number of listeners. Direct calls do not allocate; a mailbox allocates
-    ///   blocks of messages. A post with a sender allocates an envelope if a mailbox keeps or a listener is
-    ///   told the sender.
+    ///   - isolation: The caller's isolation. Leave it out. In a nonisolated method it is nil, so main-actor listeners
+    ///     receive its posts through their mailboxes. Such a method can take on its caller's isolation: `func sell(_
+    ///     sale: Sale, isolation: isolated (any Actor)? = #isolation) { sold.post(sale) }`.
+    /// - Returns: How many listeners were called or had the message enqueued; for a deferred post (`.queued`), how many
+    ///   are registered.
+    /// - Complexity: O(*n*) in the number of listeners. Direct calls do not allocate; a mailbox allocates blocks of
+    ///   messages. A post with a sender allocates an envelope if the sender has to be kept in a mailbox or passed to a
+    ///   listener.
     @inlinable @discardableResult
     public func post(
         _ message: Message,
@@ -41,9 +40,9 @@ extension Channel {
     /// Delivers a message, and suspends until every listener reached has finished with it, including async
     /// ones.
     ///
-    /// A sequence has finished when the message is in its buffer. Inside a listener, this does not wait for
-    /// that listener, nor for listeners that are awaiting it. If the task is cancelled, or the time is up, the
-    /// message stays delivered; the report counts the listeners that have not finished.
+    /// A sequence has finished when the message is in its buffer. Inside a listener, this method waits neither for that
+    /// listener nor for listeners that are awaiting it. If the task is cancelled or the time is up, delivery continues,
+    /// and the report counts the listeners that have not finished.
     ///
     /// - Parameter timeout: How long to wait; nil for no limit. Time during which the machine sleeps does not
     ///   count.

@@ -1,7 +1,7 @@
 /// Withholds messages and posts them again unchanged, for the manual lanes of `ChannelsTesting`.
 extension Channel {
     /// Asks a closure about every message, before all interceptors.
-    /// - Parameter body: Takes the owner, the post and its echo. Returns whether to withhold the message.
+    /// - Parameter body: Takes the owner, the post and its `echo`. Returns whether to withhold the message.
     @discardableResult
     package func withhold<Owner: AnyObject & Sendable>(
         _ owner: Owner,

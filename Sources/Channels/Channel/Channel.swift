@@ -9,13 +9,13 @@
 ///
 /// ## Behavior
 /// - A post reaches the listeners registered when it begins, in order of priority, then of registration.
-/// - A listener runs in its own isolation domain. If it is nonisolated, or has the poster's isolation, it is
-///   called before `post` returns, unless messages are queued for it. Otherwise the lane of its actor or
-///   queue calls it: one call at a time, in the order of each poster's posts, across channels.
-/// - Owners are held weakly, and strongly during a call. Listeners end with their owner.
+/// - A listener runs in its own isolation domain. If it is nonisolated, or has the poster's isolation, it is called
+///   before `post` returns, unless messages are queued for it. Otherwise it is called through the lane of its actor or
+///   queue: one call at a time, in the order of each poster's posts, across channels.
+/// - Owners are held weakly, but strongly during a call. Listeners end with their owner.
 /// - No lock is held while a listener runs: it may use any channel, this one included.
 /// - A listener that throws raises a ``Fault`` and does not affect the others.
-/// - When the channel is deallocated, queued messages are delivered; then listeners and sequences end.
+/// - When the channel is deallocated or finished, queued messages are delivered; then listeners and sequences end.
 ///
 /// A direct call takes no lock and allocates nothing. Enqueueing a message takes the spin lock of its lane.
 /// All methods may be called from any thread.
@@ -24,8 +24,8 @@ public final class Channel<Message: Sendable>: Listenable, ListenerContainer {
 
     /// Creates a channel.
     /// - Parameters:
-    ///   - reentrancy: What happens to posts that its listeners make during their call.
-    ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
+    ///   - reentrancy: What happens to posts that the channel's listeners make while they are being called.
+    ///   - onFault: Called for each fault. If nil, faults are written to standard error: see ``FaultHandler``.
     public convenience init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil

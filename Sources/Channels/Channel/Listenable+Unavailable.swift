@@ -1,15 +1,16 @@
 public import Dispatch
 
-// Calls that do not compile, with messages that say what to write. Each form stands for a likely mistake for
-// which the compiler's own message misleads. None has a parameter that a trailing closure of another call fits:
-// an error in a closure is checked again for each form that could take it. A form for a struct as the owner
-// needs one, and made every error in a closure a fifth dearer: see `Decisions/FormsOfListen.md`.
+// Calls that do not compile, with messages that say what to write. Each form covers a likely mistake for which the
+// compiler's own message is misleading. None has a parameter that could take the trailing closure of another call,
+// because the compiler checks a closure with an error in it again for each form that could take it. A form for a struct
+// as the owner would need such a parameter. When it was tried, every error in a closure took a fifth longer to compile:
+// see `Decisions/FormsOfListen.md`.
 
 extension Listenable {
-    /// Call a method in a closure that takes the owner: as a value, the method would keep the owner alive.
+    /// Call the method in a closure that takes the owner. Passed as a value, the method would keep the owner alive.
     ///
-    /// `any Sendable` takes the method and, unlike a function type, no trailing closure. A generic owner would take the
-    /// closure of a call without an owner, and hide what is wrong in it.
+    /// `any Sendable` accepts the method but, unlike a function type, no trailing closure. A generic owner would accept
+    /// the closure of a call without an owner, and hide what is wrong with it.
     @available(
         *,
         unavailable,
@@ -27,7 +28,7 @@ extension Listenable {
         fatalError()
     }
 
-    /// The label of the queue is `on:`. Covers calls with and without an owner.
+    /// The queue's label is `on:`. Covers calls with and without an owner.
     @available(*, unavailable, message: "write 'on:' instead of 'queue:'")
     @discardableResult
     public func listen<each Owner>(

@@ -1,7 +1,7 @@
 /// A channel for one isolation domain, whose messages, owners and closures need not be Sendable.
 ///
-/// It has the synchronous forms, order, ownership, reentrancy and faults of ``Channel``, and takes no lock.
-/// It is not Sendable: keep it as a property of a class, an actor or a main-actor object.
+/// It has the synchronous forms of `listen`, and the order, ownership, reentrancy and faults of ``Channel``. It takes
+/// no lock. It is not Sendable: keep it as a property of a class, an actor or a main-actor object.
 ///
 /// ```swift
 /// actor Counter {
@@ -22,7 +22,7 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
     @usableFromInline let list: ListenerList
 
     /// Creates a channel.
-    /// - Parameter reentrancy: What happens to posts that its listeners make during their call.
+    /// - Parameter reentrancy: What happens to posts that the channel's listeners make while they are being called.
     public init(reentrancy: Reentrancy = .nested(limit: 64), onFault: FaultHandler? = nil) {
         list = ListenerList(
             layout: MessageLayout(Message.self),
@@ -38,7 +38,7 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
     /// An implementation detail of ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Message.self)) }
 
-    /// Used by ``LocalListenable``.
+    /// An implementation detail of ``LocalListenable``.
     public func _register(_ listener: consuming _LocalListener<Message>) -> LocalListenerToken {
         LocalListenerToken(list.add(listener.listener.registration))
     }
@@ -49,8 +49,8 @@ public final class LocalChannel<Message>: LocalListenable, ListenerContainer {
     /// channel's ``Reentrancy``.
     ///
     /// - Returns: How many listeners were called.
-    /// - Complexity: O(*n*) in the number of listeners. Allocates only an envelope for a sender that listeners
-    ///   of ``posts`` are told.
+    /// - Complexity: O(*n*) in the number of listeners. Does not allocate, except for an envelope if a sender is passed
+    ///   to listeners of ``posts``.
     @inlinable @discardableResult
     public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         // Keeps the list alive until the post has ended.

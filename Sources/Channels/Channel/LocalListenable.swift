@@ -3,19 +3,20 @@ public protocol LocalListenable<Message> {
     /// The type of the messages.
     associatedtype Message
 
-    // Underscored: the forms of `listen` call it, nobody else can.
+    // Underscored because only the forms of `listen` can call it.
     func _register(_ listener: consuming _LocalListener<Message>) -> LocalListenerToken
 }
 
-/// The synchronous forms of `listen`. Listeners are called on the poster's thread, before `post` returns.
+/// The forms of `listen`, all of them synchronous: listeners are called on the poster's thread, before `post` returns.
 extension LocalListenable {
     /// Registers a listener that belongs to an object.
     ///
     /// It is called before `post` returns. An error raises ``Fault/Code/listenerThrew``.
     ///
     /// - Parameters:
-    ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
-    ///   - priority: Higher priorities are called first, equal ones in the order of registration.
+    ///   - owner: Held weakly, but strongly during each call. The listener ends with it.
+    ///   - priority: Listeners of higher priority are called first, those of equal priority in the order of
+    ///     registration.
     ///   - once: Whether the listener ends with the first message, before it is called.
     /// - Returns: The token. It may be ignored, because the owner keeps the listener.
     @discardableResult @inlinable

@@ -1,5 +1,5 @@
-/// A ``Listener`` for ``LocalListenable``, whose closure and owner need not be Sendable: only a
-/// ``LocalChannel`` registers it.
+/// A ``Listener`` for ``LocalListenable``. Its closure and owner need not be Sendable, because only a ``LocalChannel``
+/// registers it.
 @frozen
 public struct _LocalListener<Message> {
     @usableFromInline let listener: Listener<Message>

@@ -1,4 +1,4 @@
-/// The handle of one listener of a ``LocalChannel``; not Sendable. A listener without an owner ends with it.
+/// The handle of one listener of a ``LocalChannel``; not Sendable. A listener without an owner ends with its token.
 public final class LocalListenerToken {
     private let entry: ListenerEntry
 
@@ -12,7 +12,7 @@ public final class LocalListenerToken {
     /// Ends the listener: no call begins after this returns.
     public func cancel() { entry.cancel() }
 
-    /// Makes the listener miss the messages posted until ``resume()``. It keeps its place in the order.
+    /// Makes the listener miss the messages posted until ``resume()``. The listener keeps its place in the order.
     public func pause() { entry.pause() }
 
     /// Resumes delivery, without the messages missed while paused. Does nothing if the listener is not

@@ -1,8 +1,8 @@
-/// A source that passes on some messages of another one, or converts them.
+/// A source that passes on some messages of another source, or converts them.
 @frozen @usableFromInline
 struct AdaptedSource<Source: Listenable, Message: Sendable>: Listenable {
     @usableFromInline let source: Source
-    /// Called for each listener.
+    /// Adapts a listener to the messages of the source. Called once per listener.
     @usableFromInline let adapt: @Sendable (consuming Listener<Message>) -> Listener<Source.Message>
 
     @inlinable
@@ -22,11 +22,11 @@ struct AdaptedSource<Source: Listenable, Message: Sendable>: Listenable {
 
 /// Adaptors: sources that pass on some messages, or convert them.
 ///
-/// Order, isolation and a listener's place among the others come from the source. The adaptor's closure runs
-/// on the poster's thread, once per message and listener, before the message is delivered or queued.
-/// Everything else applies to the messages that pass: `once:`, buffers and sequences. A skipped message is
-/// not counted, neither by `post` nor for the listener. Adaptors of a paused listener are not called. An
-/// adaptor retains the source; its listeners do not.
+/// Order, isolation and a listener's place among the others come from the source. The adaptor's closure runs on the
+/// poster's thread, once per message and listener, before the message is delivered or queued. `once:`, buffers and
+/// sequences apply only to the messages that pass. A skipped message is included neither in the result of `post` nor in
+/// the listener's counts. The adaptors of a paused listener are not called. An adaptor retains the source; its
+/// listeners do not.
 extension Listenable {
     /// Passes on the messages that satisfy a condition.
     ///
@@ -60,17 +60,17 @@ extension Listenable {
         AdaptedSource(self) { $0.compactAdapted(transform) }
     }
 
-    /// Skips a message that equals the one before.
+    /// Skips messages that equal the one before.
     ///
     /// ```swift
     /// typed.removingDuplicates().listen(self) { me, text in await me.search(text) }
     /// ```
     ///
-    /// Each listener has its own memory, which begins with the first message it receives. Messages are compared
-    /// as they are posted, before they are queued, so a full buffer may drop one between two equal ones. Of
-    /// messages that several threads post at the same time, the last one compared need not be the last one
-    /// delivered: for a value that several threads set, use a ``StateChannel``, which has one order. `==` runs
-    /// on the poster's thread, without a lock; it must not block, nor post on this channel.
+    /// Each listener has its own memory of the last message, which begins with the first message it receives. Messages
+    /// are compared when they are posted, before they are queued, so a full buffer may still drop a message between two
+    /// equal ones. If several threads post at the same time, the last message compared need not be the last one
+    /// delivered. For a value that several threads set, use a ``StateChannel``, which has a single order. `==` runs on
+    /// the poster's thread, without a lock. It must not block or post on this channel.
     @inlinable
     public func removingDuplicates() -> some Listenable<Message> where Message: Equatable {
         AdaptedSource(self) { $0.removingDuplicates() }
@@ -78,8 +78,8 @@ extension Listenable {
 
     /// Limits each listener to its first `count` messages.
     ///
-    /// The limit is exact, even if several threads post at once. A listener is removed before its last call,
-    /// so a post made in that call does not reach it. Queued messages are still delivered.
+    /// The limit is exact even if several threads post at the same time. A listener is removed before its last call, so
+    /// a post made in that call does not reach it. Queued messages are still delivered.
     ///
     /// - Parameter count: At least 1.
     @inlinable
@@ -113,8 +113,8 @@ extension Listener where Message: Equatable & Sendable {
 
 /// The last message that passed, and how many have.
 ///
-/// A lock guards it, because several threads may post at once. It is not held while messages are compared: that is the
-/// user's code.
+/// A lock guards it, because several threads may post at the same time. The lock is not held while messages are
+/// compared, because `==` is user code.
 @usableFromInline
 final class LastMessage<Message: Equatable & Sendable>: Sendable {
     @usableFromInline let last = Locked<(message: Message?, count: Int)>((nil, 0))
@@ -122,7 +122,7 @@ final class LastMessage<Message: Equatable & Sendable>: Sendable {
     @usableFromInline
     init() {}
 
-    /// Returns whether the message is another than the last, whose place it takes then.
+    /// Returns whether the message differs from the last one. If so, the message becomes the last one.
     @inlinable
     func replace(with message: Message) -> Bool {
         while true {

@@ -1,24 +1,25 @@
 public import Dispatch
 
-/// The forms of `listen`, one for each kind of closure that the compiler tells apart. Other options are
-/// parameters; the sender is part of ``posts``.
+/// The forms of `listen`, one for each kind of closure that the compiler tells apart. Everything else is a parameter.
+/// For the sender, listen to ``posts``.
 extension Listenable {
 
     /// Registers a listener that belongs to an object.
     ///
-    /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's
-    /// isolation, it is called before `post` returns, unless messages are already queued for it. Otherwise it
-    /// is called from its mailbox, one call at a time, FIFO per poster. No lock is held during a call. A
-    /// paused listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is
-    /// raised, and the other listeners are called.
+    /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's isolation,
+    /// it is called before `post` returns, unless messages are already queued for it. Otherwise it is called from its
+    /// mailbox, one call at a time, in the order of each poster's posts. No lock is held during a call. A paused
+    /// listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is raised, and the other
+    /// listeners are called.
     ///
     /// - Parameters:
-    ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
-    ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
+    ///   - owner: Held weakly, but strongly during each call. The listener ends with it.
+    ///   - priority: Listeners of higher priority are reached first, those of equal priority in the order of
+    ///     registration.
     ///   - once: Whether the listener ends with the first message, before it is called.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason,
-    ///   overwriting it does not end the listener: see ``ListenerToken/store(replacing:)``.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason, overwriting
+    ///   the token does not end the listener: see ``ListenerToken/store(replacing:)``.
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
@@ -38,18 +39,18 @@ extension Listenable {
 
     /// Registers an asynchronous listener that belongs to an object.
     ///
-    /// The closure inherits the isolation of the code around it. The listener has a mailbox of its own: calls
-    /// are awaited one at a time, FIFO per poster, unless `overlapping` says otherwise. The order among
-    /// several asynchronous listeners is not defined. Cancelling the listener does not cancel a running call,
-    /// except with ``OverlappingPolicy/replace``. A paused listener misses messages. If the closure throws,
-    /// the fault ``Fault/Code/listenerThrew`` is raised.
+    /// The closure inherits the isolation of the code around it. The listener has its own mailbox. Its calls are
+    /// awaited one at a time, in the order of each poster's posts, unless `overlapping` says otherwise. The order among
+    /// several asynchronous listeners is not defined. Cancelling the listener does not cancel a running call, except
+    /// with ``OverlappingPolicy/replace``. A paused listener misses messages. If the closure throws, the fault
+    /// ``Fault/Code/listenerThrew`` is raised.
     ///
     /// - Parameters:
-    ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
+    ///   - owner: Held weakly, but strongly during each call. The listener ends with it.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
     ///   - overlapping: What happens to a message that arrives during a call.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason,
-    ///   overwriting it does not end the listener: see ``ListenerToken/store(replacing:)``.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason, overwriting
+    ///   the token does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -68,7 +69,7 @@ extension Listenable {
             owner,
             _ in
             guard let owner else { return }
-            // The list hands back the object registered.
+            // The list passes in the object that was registered.
             try await body(known(owner, as: Owner.self), message.load(as: Message.self))
         }
         return register(listener, isolation: isolation)
@@ -76,16 +77,16 @@ extension Listenable {
 
     /// Registers a listener that belongs to an object and is called on a dispatch queue.
     ///
-    /// Calls never overlap and are FIFO per poster, even on a concurrent queue. The closure is nonisolated. A
-    /// paused listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is
-    /// raised.
+    /// Calls never overlap, even on a concurrent queue, and are made in the order of each poster's posts. The closure
+    /// is nonisolated. A paused listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew``
+    /// is raised.
     ///
     /// - Parameters:
-    ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
+    ///   - owner: Held weakly, but strongly during each call. The listener ends with it.
     ///   - queue: The queue. Listeners on one queue are called in the order in which messages were posted.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason,
-    ///   overwriting it does not end the listener: see ``ListenerToken/store(replacing:)``.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason, overwriting
+    ///   the token does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -105,15 +106,15 @@ extension Listenable {
 
     /// Registers a listener that belongs to an actor and runs on it.
     ///
-    /// It is called before `post` returns if the poster is on the actor and no messages are queued for the
-    /// listener; otherwise from its mailbox, one call at a time, FIFO per poster. A paused listener misses
-    /// messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is raised.
+    /// It is called before `post` returns if the poster is on the actor and no messages are queued for the listener;
+    /// otherwise it is called from its mailbox, one call at a time, in the order of each poster's posts. A paused
+    /// listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is raised.
     ///
     /// - Parameters:
-    ///   - owner: The actor: held weakly, and strongly during each call. The listener ends with it.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason,
-    ///   overwriting it does not end the listener: see ``ListenerToken/store(replacing:)``.
+    ///   - owner: The actor. Held weakly, but strongly during each call. The listener ends with it.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason, overwriting
+    ///   the token does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -132,16 +133,16 @@ extension Listenable {
 
     /// Registers an asynchronous listener that belongs to an actor and runs on it.
     ///
-    /// Calls are awaited one at a time, FIFO per poster, unless `overlapping` says otherwise; while one is
-    /// suspended, the actor does other work. A paused listener misses messages. If the closure throws, the
+    /// Calls are awaited one at a time, in the order of each poster's posts, unless `overlapping` says otherwise. While
+    /// a call is suspended, the actor may do other work. A paused listener misses messages. If the closure throws, the
     /// fault ``Fault/Code/listenerThrew`` is raised.
     ///
     /// - Parameters:
-    ///   - owner: The actor: held weakly, and strongly during each call. The listener ends with it.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
+    ///   - owner: The actor. Held weakly, but strongly during each call. The listener ends with it.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
     ///   - overlapping: What happens to a message that arrives during a call.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason,
-    ///   overwriting it does not end the listener: see ``ListenerToken/store(replacing:)``.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason, overwriting
+    ///   the token does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -157,7 +158,7 @@ extension Listenable {
         let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
         let listener = Listener<Message>(owner, on: .owner, options, overlapping) { message, owner, _ in
             guard let owner else { return }
-            // The list hands back the object registered.
+            // The list passes in the object that was registered.
             try await body(known(owner, as: Owner.self), message.load(as: Message.self))
         }
         return register(listener, isolation: isolation)
@@ -165,14 +166,15 @@ extension Listenable {
 
     /// Registers a listener that lives as long as the token returned.
     ///
-    /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's
-    /// isolation, it is called before `post` returns, unless messages are already queued for it. Otherwise it
-    /// is called from its mailbox, one call at a time, FIFO per poster. A paused listener misses messages.
+    /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's isolation,
+    /// it is called before `post` returns, unless messages are already queued for it. Otherwise it is called from its
+    /// mailbox, one call at a time, in the order of each poster's posts. A paused listener misses messages.
     ///
     /// - Parameters:
-    ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
+    ///   - priority: Listeners of higher priority are reached first, those of equal priority in the order of
+    ///     registration.
     ///   - once: Whether the listener ends with the first message, before it is called.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @inlinable
@@ -192,9 +194,9 @@ extension Listenable {
 
     /// Registers a listener that lives as long as the token returned and may throw.
     ///
-    /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's
-    /// isolation, it is called before `post` returns, unless messages are already queued for it; otherwise
-    /// from its mailbox, FIFO per poster. An error raises ``Fault/Code/listenerThrew`` and does not affect
+    /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's isolation,
+    /// it is called before `post` returns, unless messages are already queued for it; otherwise it is called from its
+    /// mailbox, in the order of each poster's posts. An error raises ``Fault/Code/listenerThrew`` and does not affect
     /// other listeners.
     ///
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
@@ -221,8 +223,8 @@ extension Listenable {
 
     /// Registers an asynchronous listener that lives as long as the token returned.
     ///
-    /// The closure inherits the isolation of the code around it. Calls are awaited one at a time, FIFO per
-    /// poster, unless `overlapping` says otherwise. An error raises ``Fault/Code/listenerThrew``.
+    /// The closure inherits the isolation of the code around it. Calls are awaited one at a time, in the order of each
+    /// poster's posts, unless `overlapping` says otherwise. An error raises ``Fault/Code/listenerThrew``.
     ///
     /// - Parameter overlapping: What happens to a message that arrives during a call.
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
@@ -246,8 +248,8 @@ extension Listenable {
 
     /// Registers a listener that lives as long as the token returned and is called on a dispatch queue.
     ///
-    /// Calls never overlap and are FIFO per poster, even on a concurrent queue. An error raises
-    /// ``Fault/Code/listenerThrew``.
+    /// Calls never overlap, even on a concurrent queue, and are made in the order of each poster's posts. An error
+    /// raises ``Fault/Code/listenerThrew``.
     ///
     /// - Parameter queue: The queue. Listeners on one queue are called in the order in which messages were
     ///   posted.

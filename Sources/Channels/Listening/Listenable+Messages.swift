@@ -4,7 +4,7 @@ extension Listenable {
     /// Returns the messages posted from now on as an asynchronous sequence; for a state, the current value
     /// first.
     ///
-    /// The sequence listens from this call on, counts as a listener and does not keep the channel alive.
+    /// The sequence listens from this call on, counts as a listener, and does not keep the channel alive.
     ///
     /// - Parameters:
     ///   - buffering: How many messages may be queued, and which one is dropped beyond that.
@@ -21,11 +21,11 @@ extension Listenable {
         return MessageSequence(buffer: SequenceBuffer(token, number, source: Self.self))
     }
 
-    /// Waits for the first message, from now on, that satisfies a condition; for a state, the current value is
-    /// tested first.
+    /// Waits for the next message that satisfies a condition; for a state, the current value is tested first.
     ///
-    /// Listens during this call only, tests every message in order, and does not keep the channel alive. In a
-    /// loop it misses what is posted between two calls: read ``messages(buffering:priority:fileID:line:)``.
+    /// Listens only during this call, tests every message in order, and does not keep the channel alive. A loop of
+    /// calls would miss messages posted between two of them: iterate over ``messages(buffering:priority:fileID:line:)``
+    /// instead.
     ///
     /// ```swift
     /// let large = await till.sold.first { $0.total > 100 }
@@ -47,16 +47,16 @@ extension Listenable {
         return nil
     }
 
-    /// Waits for the first message, from now on, that satisfies a condition, for a limited time; for a state,
-    /// the current value is tested first.
+    /// Waits for the next message that satisfies a condition, for a limited time; for a state, the current value is
+    /// tested first.
     ///
-    /// Listens during this call only, tests every message in order, and does not keep the channel alive.
+    /// Listens only during this call, tests every message in order, and does not keep the channel alive.
     ///
     /// - Parameters:
     ///   - timeout: How long to wait. Time during which the machine sleeps does not count.
     ///   - predicate: Called in the caller's isolation. It may use the channel.
     /// - Returns: The message; nil if the channel is deallocated or finished.
-    /// - Throws: ``ChannelError/Code/timedOut`` when the time is up, or at once if it is zero or negative;
+    /// - Throws: ``ChannelError/Code/timedOut`` when the time is up, or at once if the timeout is zero or negative;
     ///   `CancellationError` when the task is cancelled.
     public consuming func first(
         timeout: Duration,
@@ -77,7 +77,7 @@ extension Listenable {
         }
         defer {
             extendLifetime(timer)
-            // The timer keeps it for a moment.
+            // The timer may keep the sequence alive for another moment.
             messages.buffer.end()
         }
         var iterator = messages.makeAsyncIterator()

@@ -54,15 +54,15 @@ public struct Listener<Message> {
     }
 }
 
-/// Its closures are Sendable, and the forms require Sendable owners. Those of a `LocalChannel` need not be,
-/// but are wrapped in ``LocalListener``, which is not Sendable.
+/// Its closures are Sendable, and the forms of `listen` require Sendable owners. For a `LocalChannel` neither need be
+/// Sendable, but there they are wrapped in ``LocalListener``, which is not Sendable.
 extension Listener: @unchecked Sendable where Message: Sendable {}
 
 extension Listener {
-    /// Returns this listener as one of the source's messages.
-    /// - Parameter transform: Converts a source message to one of the listener's. Runs in the listener's isolation domain (for a
-    ///   sequence, its reader's), or on the poster's thread if the listener filters or uses `overlapping:`.
-    ///   Must not block.
+    /// Returns a listener to a source's messages that converts each of them for this listener.
+    /// - Parameter transform: Converts a source message to one of the listener's. Runs in the listener's isolation
+    ///   domain (for a sequence, in its reader's), or on the poster's thread if the listener filters or uses
+    ///   `overlapping:`. Must not block.
     @inlinable
     public consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message
@@ -70,9 +70,10 @@ extension Listener {
         adaptedAtDelivery { message, _ in transform(message) }
     }
 
-    /// Returns this listener as one of some of the source's messages.
-    /// - Parameter transform: Converts a source message to one of the listener's, or returns nil to skip it, so that it takes no place
-    ///   in a buffer. Runs on the poster's thread, once per message and listener. Must not block.
+    /// Returns a listener to a source's messages that converts some of them for this listener, and skips the others.
+    /// - Parameter transform: Converts a source message to one of the listener's, or returns nil to skip it. A skipped
+    ///   message takes no place in a buffer. Runs on the poster's thread, once per message and listener. Must not
+    ///   block.
     @inlinable
     public consuming func compactAdapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message?
@@ -83,7 +84,7 @@ extension Listener {
         }
     }
 
-    /// Puts an adaptor before those that this listener has.
+    /// Puts an adaptor before those that this listener already has.
     @usableFromInline
     consuming func adapting<Source>(_ run: @escaping Adaptor.Run) -> Listener<Source> {
         var registration = registration
@@ -91,7 +92,7 @@ extension Listener {
         return Listener<Source>(registration)
     }
 
-    /// Puts a filter before the adaptors that this listener has.
+    /// Puts a filter before the adaptors that this listener already has.
     @usableFromInline
     consuming func filtered(if condition: @escaping Adaptor.Condition) -> Listener<Message> {
         var registration = registration
@@ -99,13 +100,14 @@ extension Listener {
         return Listener(registration)
     }
 
-    /// Adapts the listener, with a transform that also takes what travels with the message and may skip it. It
-    /// runs where the listener runs, or before the listener's adaptors if it has any.
+    /// Adapts the listener with a transform that also takes what travels with the message, and may skip the message.
+    /// The transform runs where the listener runs, or before the listener's adaptors if it has any.
     @inlinable
     consuming func adaptedAtDelivery<Source>(
         _ transform: @escaping @Sendable (Source, Envelope?) -> Message?
     ) -> Listener<Source> {
-        // Of calls that overlap, none may be compared with the one before, or cancelled for nothing.
+        // Here the transform must run when the message is posted: a message that it skips must not reach later
+        // adaptors, nor cancel a running call.
         if registration.hasAdaptor || registration.overlaps {
             return adapting { message, frame, deliver in
                 guard let adapted = transform(message.load(as: Source.self), frame.envelope) else {
@@ -134,7 +136,7 @@ extension Listener {
         if case .async(let original, let isolation, let overlapping) = registration.delivery {
             let call: AsyncListenerCall = { message, owner, envelope in
                 guard let message = transform(message.load(as: Source.self), envelope) else { return }
-                // On the heap, so that its address stays valid while the closure is awaited.
+                // On the heap, so that the address stays valid while the closure is awaited.
                 let adapted = KeptMessage(message)
                 defer { withExtendedLifetime(adapted) {} }
                 try await original(adapted.address, owner, envelope)
@@ -153,13 +155,13 @@ final class AdaptedBody: Sendable {
     /// Whether the reader of a sequence expects the message as it is.
     @usableFromInline let isRead: Bool
 
-    /// Nil for a listener that is awaited.
+    /// Returns nil for an async listener.
     @usableFromInline
     init?(_ registration: Registration) {
         switch registration.delivery {
         case .isolated, .owner, .queue, .sequence: break
         case .async: return nil
-        case .interceptor, .responder, .forwarder: fatalError("defect of swift-channels: it is no listener of messages")
+        case .interceptor, .responder, .forwarder: fatalError("defect of swift-channels: not a listener to messages")
         }
         body = ListenerBody(registration.call)
         isBare = registration.isBare
@@ -177,7 +179,7 @@ final class AdaptedBody: Sendable {
         body.call(message, owner, frame, isBare: isBare)
     }
 
-    /// The reader of the sequence expects the element in this place.
+    /// Puts the element where the reader of the sequence expects it.
     @usableFromInline
     func keep<Message>(_ message: Message, _ frame: FrameReference) {
         frame.pointee.place?.initialize(to: message)
@@ -189,14 +191,14 @@ extension Registration {
     @usableFromInline
     var hasAdaptor: Bool { adaptor != nil }
 
-    /// Whether its calls are anything but one after the other.
+    /// Whether calls may overlap, or messages be dropped during a call: under any policy but `.queue`.
     @usableFromInline
     var overlaps: Bool {
         guard case .async(_, _, let overlapping) = delivery else { return false }
         return overlapping != .queue
     }
 
-    /// Replaces the call of this registration by one that takes the frame.
+    /// Replaces the call of this registration with one that takes the frame.
     @usableFromInline
     consuming func calling(_ call: @escaping ListenerCall) -> Registration {
         var other = self

@@ -3,7 +3,7 @@
 /// Here, "listener" includes observers and responders. Their owner is the object given to `listen`,
 /// `intercept` or `respond`, or the observer itself.
 public protocol ListenerContainer {
-    // Underscored: the members below use it, nobody else can.
+    // Underscored because only the members below can use it.
     var _listeners: _ListenerTable { get }
 
     /// Ends every listener and interceptor for good: queued messages are delivered, sequences end, later
@@ -23,7 +23,7 @@ extension ListenerContainer {
     /// are discarded.
     public func finish() { _listeners.list?.close() }
 
-    /// The number of listeners, including patterns' listeners, bridges, paused ones and sequences, excluding
+    /// The number of listeners, including sequences, bridges, listeners to patterns and paused listeners, but not
     /// interceptors.
     /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
     public var listenerCount: Int { _listeners.list?.pruneAndCount() ?? 0 }
@@ -35,15 +35,15 @@ extension ListenerContainer {
     /// - Complexity: O(*n*) in the number of listeners.
     public func hasListeners(of owner: AnyObject) -> Bool { _listeners.list?.hasListeners(of: owner) ?? false }
 
-    /// Ends every listener and interceptor of an owner; one registered meanwhile may stay.
+    /// Ends every listener and interceptor of an owner. One that is registered meanwhile may stay.
     ///
-    /// A `once` listener whose message is already queued still receives it, unless its token is cancelled. A
-    /// request that is being answered is answered.
+    /// A `once` listener whose message is already queued still receives it, unless its token is cancelled. A request
+    /// that is already being answered is still answered.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { _listeners.list?.removeListeners(of: owner) }
 
-    /// Ends every listener and interceptor, except patterns' listeners, and discards their queued messages.
+    /// Ends every listener and interceptor, except listeners to patterns, and discards their queued messages.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeAllListeners() { _listeners.list?.removeAllListeners() }
 }
@@ -51,8 +51,8 @@ extension ListenerContainer {
 extension ListenerContainer where Self: Sendable {
     /// Ends every listener and interceptor of an owner, and suspends until none of them is running.
     ///
-    /// Queued messages are discarded. It does not wait for a listener that has already ended, for example by
-    /// `once`: use its token.
+    /// Queued messages are discarded. This method does not wait for a listener that has already ended, for example
+    /// because it is `once`: use its token.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListenersAndWait(of owner: AnyObject) async {
@@ -62,14 +62,14 @@ extension ListenerContainer where Self: Sendable {
 
 /// Backs the members of ``ListenerContainer``. Public because it appears in a requirement.
 public struct _ListenerTable {
-    /// Nil: there is no channel of the name.
+    /// The list; nil if there is no channel of the name.
     package let list: ListenerList?
     /// What the listeners receive.
     let content: ChannelContent
-    /// Also where there is no channel of the name.
+    /// The name, even if there is no channel of the name.
     let name: String?
 
-    /// The types of what the listeners receive, as they are shown.
+    /// The types of what the listeners receive, as descriptions and snapshots show them.
     package var messageType: String { content.types }
 
     init(_ list: ListenerList, _ content: ChannelContent) {

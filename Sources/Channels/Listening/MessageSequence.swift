@@ -1,10 +1,10 @@
 /// The messages of a source as an asynchronous sequence.
 ///
-/// Create it with ``Listenable/messages(buffering:priority:fileID:line:)``. It begins with the first message
-/// posted after that, and buffers messages until they are read. Iterators share the buffer, and each message
-/// goes to one: create a sequence for each reader. It does not keep the channel alive. When the channel is
-/// deallocated, it yields the buffered messages and ends; it also ends when the reading task is cancelled. It
-/// stops listening when the sequence and its iterators are released.
+/// Create it with ``Listenable/messages(buffering:priority:fileID:line:)``. It begins with the first message posted
+/// after that call, and buffers messages until they are read. Iterators share the buffer, and each message goes to only
+/// one of them, so create a sequence for each reader. The sequence does not keep the channel alive. When the channel is
+/// deallocated or finished, it yields the buffered messages and ends. It also ends when the reading task is cancelled.
+/// It stops listening when the sequence and its iterators are released.
 public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     @usableFromInline let buffer: SequenceBuffer
 
@@ -16,7 +16,7 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     /// The number of messages in the buffer.
     public var waitingCount: Int { buffer.waitingCount }
 
-    /// Creates a reader, which shares the sequence's buffer.
+    /// Creates an iterator, which shares the sequence's buffer.
     @inlinable
     public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
@@ -29,10 +29,9 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
         @inlinable
         init(buffer: SequenceBuffer) { self.buffer = buffer }
 
-        /// Returns the next message; nil if the task is cancelled, or if the channel has ended and the buffer
-        /// is empty.
+        /// Returns the next message; nil if the task is cancelled, or if the channel has ended and the buffer is empty.
         ///
-        /// A reader that never waits yields to other tasks once a millisecond.
+        /// A reader that never has to wait yields to other tasks about once a millisecond.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Message? {
             while true {

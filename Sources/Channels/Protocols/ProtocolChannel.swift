@@ -10,18 +10,19 @@ internal import Synchronization
 /// ```
 ///
 /// ## Behavior
-/// - Observers are held weakly and called in order of priority, then of addition, on the notifier's thread,
-///   before `notify` returns.
-/// - The compiler checks conformance. Optional methods are defaults in an extension of the protocol.
-/// - An observer is added only once, no matter how often, or from which threads, you add it.
+/// - Observers are held weakly. They are called in order of priority, then in the order they were added, on the
+///   notifier's thread, before `notify` returns.
+/// - The compiler checks conformance. For optional methods, write default implementations in an extension of the
+///   protocol.
+/// - An observer is added only once, no matter how often, or from how many threads, you add it.
 /// - `notify` runs its body in the caller's isolation: the main actor, for a main-actor protocol.
-/// - A notification made by an observer runs at once, at most 64 deep per channel on a thread. A deeper one
+/// - A notification made by an observer is delivered at once, up to a depth of 64 per channel and thread. A deeper one
 ///   is not delivered and raises ``Fault/Code/recursionLimit``.
 ///
 /// The channel is Sendable if its protocol is. Observers are classes or actors; adding a value type traps.
 public final class ProtocolChannel<Observer>: ListenerContainer {
     @usableFromInline let list: ListenerList
-    /// By the address of the observer, which may have been deallocated: see `add`.
+    /// The entries by the address of their observer, which may have been deallocated: see `add`.
     private let entries = Locked<[UInt: ListenerEntry]>([:])
 
     /// Creates a channel without observers.
@@ -41,7 +42,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
 
     deinit { list.close() }
 
-    /// Adds an observer, held weakly, unless it has been added or is being deinitialised.
+    /// Adds an observer, held weakly, unless it is already added or is being deinitialized.
     /// - Returns: Whether it was added.
     /// - Precondition: The observer is an object.
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
@@ -54,10 +55,11 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     ) -> Bool {
         let object = Self.object(observer)
         let entry = list.makeEntry(Self.listener(observer, object, ListenerOptions(priority, fileID, line)))
-        // The observer adds itself in its deinit.
+        // The observer is adding itself in its deinit.
         guard !entry.isOrphan else { return false }
-        // Releasing an entry, or loading its owner, may run a deinit, so neither happens under the mutex.
-        // (The caller holds this one.) The list's lock is taken inside: what is in the table is in the list.
+        // Releasing an entry, or loading its owner, may run a deinit, so neither is done under the mutex. (The caller
+        // holds this observer.) The list's lock is taken inside the mutex, so that every entry in the table is in the
+        // list.
         while true {
             let (existing, isIn) = entries.withLock { entries -> (ListenerEntry?, Bool) in
                 if let existing = entries[Unretained(object).address] { return (existing, false) }
@@ -71,7 +73,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
                 return isIn
             }
             if !existing.hasEnded, existing.owner === object { return false }
-            // The entry of another object that had the same address, or one that is being removed.
+            // This is the entry of another object that had the same address, or an entry that is being removed.
             forget(existing, at: Unretained(object).address)
         }
     }
@@ -92,10 +94,10 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     /// An implementation detail of ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Observer.self)) }
 
-    /// Calls a method on every observer added when the call begins.
+    /// Calls a method on every observer that is added when the call begins.
     ///
-    /// The body does not throw, so an error of one observer does not prevent the next call. Handle the error
-    /// inside, or write `{ try? $0.save() }`.
+    /// The body does not throw, so an error of one observer cannot prevent the calls of others. Handle the error inside
+    /// the body, or write `{ try? $0.save() }`.
     ///
     /// - Parameters:
     ///   - echo: Whether the sender is also notified, if it is an observer.
@@ -115,7 +117,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
         defer { withExtendedLifetime(self) {} }
         let post = PostOptions(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
         return list.notify(post) { existential in
-            // The list holds the observer during the call.
+            // The list retains the observer during the call.
             existential.lend(as: Observer.self) { observer in body(observer) }
         }
     }
@@ -125,7 +127,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
         guard let entry = entries.withLock({ $0[Unretained(object).address] }), entry.owner === object else {
             return false
         }
-        // In this order: otherwise another thread could add the observer again while it is still in the list.
+        // In this order, because otherwise another thread could add the observer again while it is still in the list.
         let wasIn = list.remove(entry)
         forget(entry, at: Unretained(object).address)
         return wasIn
@@ -143,7 +145,7 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     private func forgetTheGone(beyond count: Int) {
         let former = entries.withLock { entries -> [UInt: ListenerEntry] in
             guard entries.count > count else { return [:] }
-            // Its entries are released without the lock.
+            // The removed entries are released without the lock.
             let former = entries
             for (address, entry) in former where entry.hasEnded { entries[address] = nil }
             return former
@@ -151,14 +153,14 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
         withExtendedLifetime(former) {}
     }
 
-    /// The observer as an object; traps for a value.
+    /// The observer as an object. Traps for a value.
     private static func object(_ observer: Observer) -> AnyObject {
         require(
             Observer.self != (any Error).self,
             "ProtocolChannel<any Error> cannot be observed: an error is kept in a box, which is not the object; "
                 + "write a protocol of your own"
         )
-        // `as AnyObject` boxes a value on Linux, so the type is asked.
+        // The type is checked, because on Linux `as AnyObject` boxes a value.
         require(
             type(of: observer as Any) is AnyObject.Type,
             "\(type(of: observer as Any)) cannot observe \(Observer.self): it is a value type, and observers are held weakly; "
@@ -168,13 +170,13 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     }
 }
 
-/// The list synchronises itself, a lock guards the table, and only Sendable observers cross threads.
+/// The list synchronizes itself, a lock guards the table, and only Sendable observers cross threads.
 extension ProtocolChannel: @unchecked Sendable where Observer: Sendable {}
 
 extension ProtocolChannel {
-    /// Makes the listener that stands for an observer. The bytes of the observer's existential are kept
-    /// beside the weak owner. They hold only its address, its type and the protocol's witness tables, so they
-    /// are valid while the owner lives. A call needs no cast, and the bytes do not retain the observer.
+    /// Makes the listener that stands for an observer. Besides the weak owner, it keeps the bytes of the observer's
+    /// existential, so that a call needs no cast. They hold only its address, its type and the protocol's witness
+    /// tables, so they are valid while the owner lives and do not retain it.
     private static func listener(
         _ observer: Observer,
         _ object: AnyObject,
@@ -182,7 +184,7 @@ extension ProtocolChannel {
     ) -> Registration {
         let bytes = ExistentialBytes(observer)
         let call = BareCall { visitor, _, _ in
-            // `notify` lends its visitor.
+            // The message is the visitor that `notify` lends.
             visitor.mutate(as: Visitor.self) { $0.existential = bytes.address }
         }
         return Registration(object, .isolated(nil), options, call)
@@ -195,8 +197,8 @@ private struct Visitor {
 }
 
 extension ListenerList {
-    /// Delivers like a post, but calls a closure of the notifier. The closure does not escape, so it cannot
-    /// travel in the message without an allocation.
+    /// Delivers like a post, but calls the notifier's closure. The closure does not escape, so it cannot travel in the
+    /// message without an allocation.
     @usableFromInline
     func notify(_ post: PostOptions, _ visit: (MessageAddress) -> Void) -> Int {
         if head.load(ordering: .acquiring) == 0, !isObserved { return 0 }
@@ -237,7 +239,7 @@ extension ListenerList {
         frame.pointee.listener = Unretained(observer)
         let visitor = frame.pointee.message
         observer.body.callGeneral(visitor, nil, frame)
-        // Set by the entry's call; the owner it names is held above.
+        // Set by the entry's call. Its object is the owner, which is retained above.
         guard let existential = visitor.load(as: Visitor.self).existential else { return true }
         if frame.pointee.checksAll {
             countCall(of: observer, frame) { visit(existential) }
@@ -247,7 +249,7 @@ extension ListenerList {
         return true
     }
 
-    /// Calls an observer while diagnostics may be on.
+    /// Calls an observer, and counts the call if diagnostics are on.
     private func countCall(of observer: ListenerEntry, _ frame: FrameReference, _ call: () -> Void) {
         if isObserved { observer.ensureRoute().borrow { $0.countDirectCall() } }
         guard let trace = frame.pointee.envelope?.trace else { return call() }

@@ -1,5 +1,5 @@
-/// Lets one task wait for the first of several results: an answer, a timeout or its own cancellation. Guarded
-/// by its lock; the continuation is resumed without it.
+/// Lets one task wait for the first of several results: an answer, a timeout or its own cancellation. A lock guards the
+/// state; the continuation is resumed without it.
 package final class FirstResult<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
@@ -10,9 +10,9 @@ package final class FirstResult<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// Settles the result, unless it is settled.
+    /// Settles the result, unless it is already settled.
     ///
-    /// - Returns: Whether it was not.
+    /// - Returns: Whether this call settled it.
     @discardableResult
     package func finish(_ result: Result<Value, any Error>) -> Bool {
         let (isFirst, continuation) = state.withLock { state in
@@ -25,7 +25,7 @@ package final class FirstResult<Value: Sendable>: Sendable {
         return isFirst
     }
 
-    /// Suspends until there is a result. Called once. Only ``finish(_:)`` ends the wait, not cancellation.
+    /// Suspends until there is a result. Call it only once. Only ``finish(_:)`` ends the wait, not cancellation.
     package func value() async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let result = state.withLock { state -> Result<Value, any Error>? in

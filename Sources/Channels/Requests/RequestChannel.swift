@@ -9,16 +9,16 @@ internal import Synchronization
 /// ```
 ///
 /// ## Behavior
-/// - `ask` calls the responder with the highest priority, the first registered if several share it, and
-///   throws what it throws.
-/// - Each call runs in a task of its own, which inherits the asker's priority and task-local values. Calls
-///   may overlap, and a responder may ask in turn.
-/// - Owners are held weakly, and strongly during a call.
+/// - `ask` calls the responder with the highest priority (the first registered, if several share it), and throws what
+///   the responder throws.
+/// - Each call runs in its own task, which inherits the asker's priority and task-local values. Calls may overlap, and
+///   a responder may itself ask.
+/// - Owners are held weakly, but strongly during a call.
 /// - If the asker's task is cancelled, `ask` throws `CancellationError` at once, whatever the responder does.
 public final class RequestChannel<Request: Sendable, Response: Sendable>: ListenerContainer, Sendable {
     typealias Answer = @Sendable (AnyObject?, Request) async throws -> Response
 
-    /// The most calls that may wait for each other.
+    /// The maximum number of calls that may wait for each other.
     private static var deepest: Int { 1_024 }
 
     let list: ListenerList
@@ -45,9 +45,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
 
     /// Registers a responder that belongs to an object.
     ///
-    /// The closure inherits the isolation of the code around it. Each request is handled in a task of its
-    /// own, so calls may overlap. An error is thrown to the asker and raises no fault. A paused responder is
-    /// passed over; one that ends finishes the calls in progress.
+    /// The closure inherits the isolation of the code around it. Each request is handled in its own task, so calls may
+    /// overlap. An error is thrown to the asker and raises no fault. A paused responder is skipped. A responder that
+    /// ends still completes the calls in progress.
     @discardableResult
     public func respond<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -58,14 +58,14 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     ) -> ListenerToken {
         register(owner, ListenerOptions(priority, fileID, line)) { owner, request in
             guard let owner else { fatalError("defect of swift-channels: a responder was called without its owner") }
-            // The list hands back the object registered.
+            // The list passes in the object that was registered.
             return try await body(known(owner, as: Owner.self), request)
         }
     }
 
     /// Registers a responder that belongs to an actor and runs on it.
     ///
-    /// Calls overlap while one is suspended. An error is thrown to the asker and raises no fault.
+    /// Calls may overlap while one is suspended. An error is thrown to the asker and raises no fault.
     @discardableResult
     public func respond<Owner: Actor>(
         _ owner: Owner,
@@ -76,7 +76,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     ) -> ListenerToken {
         register(owner, ListenerOptions(priority, fileID, line)) { owner, request in
             guard let owner else { fatalError("defect of swift-channels: a responder was called without its owner") }
-            // The list hands back the object registered.
+            // The list passes in the object that was registered.
             return try await body(known(owner, as: Owner.self), request)
         }
     }
@@ -95,13 +95,12 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     }
 
     /// Asks the responder with the highest priority.
-    /// - Parameter timeout: How long to wait; nil for no limit. The default of five minutes only bounds what a
-    ///   responder that never answers holds up: give the time that the answer is worth. Time during which the
-    ///   machine sleeps does not count. With zero or less, no responder is asked.
-    /// - Throws: What the responder throws; ``ChannelError/Code/noResponder``;
-    ///   ``ChannelError/Code/recursionLimit`` if 1,024 calls wait for each other;
-    ///   ``ChannelError/Code/timedOut`` or `CancellationError`, both without delay. After either of these
-    ///   two, the responder's task is cancelled, but not awaited.
+    /// - Parameter timeout: How long to wait; nil for no limit. The default of five minutes is only a safety net
+    ///   against a responder that never answers: pass the time that the answer is worth waiting for. Time during which
+    ///   the machine sleeps does not count. If it is zero or less, no responder is asked.
+    /// - Throws: What the responder throws; ``ChannelError/Code/noResponder``; ``ChannelError/Code/recursionLimit`` if
+    ///   1,024 calls wait for each other; ``ChannelError/Code/timedOut`` or `CancellationError`, both without delay. In
+    ///   both cases the responder's task is cancelled, but not awaited.
     /// - Complexity: O(1), plus one step for each paused or deallocated responder before the one asked.
     public func ask(
         _ request: Request,
@@ -124,18 +123,17 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         return try await answer(of: responder, to: request, trace, timeout: timeout)
     }
 
-    /// Asks every responder concurrently, and waits for all answers, or until the time is up.
+    /// Asks every responder concurrently, and waits until all have answered or the time is up.
     ///
-    /// When the time is up, every answer still missing becomes ``ChannelError/Code/timedOut``; if the task is
-    /// cancelled, a `CancellationError`. Both come without delay; the responders' tasks are cancelled, but not
-    /// awaited.
+    /// When the time is up, every missing answer becomes a failure with ``ChannelError/Code/timedOut``; if the task is
+    /// cancelled, with a `CancellationError`. This method then returns without delay: the responders' tasks are
+    /// cancelled, but not awaited.
     ///
-    /// - Parameter timeout: How long to wait; nil for no limit. The default of five minutes only bounds what a
-    ///   responder that never answers holds up: give the time that the answer is worth. Time during which the
-    ///   machine sleeps does not count. With zero or less, no responder is asked.
-    /// - Returns: The answers in the order of priority; empty if there are no responders. If 1,024 calls wait
-    ///   for each other, one failure: ``ChannelError/Code/recursionLimit``. If the timeout is zero or less, one
-    ///   failure, too.
+    /// - Parameter timeout: How long to wait; nil for no limit. The default of five minutes is only a safety net
+    ///   against a responder that never answers: pass the time that the answer is worth waiting for. Time during which
+    ///   the machine sleeps does not count. If it is zero or less, no responder is asked.
+    /// - Returns: The answers in the order of priority; empty if there are no responders. A single failure if 1,024
+    ///   calls wait for each other (``ChannelError/Code/recursionLimit``), or if the timeout is zero or less.
     public func askAll(
         _ request: Request,
         timeout: Duration? = .seconds(300),
@@ -192,7 +190,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     ) -> ListenerToken {
         let calls = ResponderCalls()
         let call = BareCall { place, _, frame in
-            // The entry is being called, which keeps it alive.
+            // The entry is being called, so it is alive.
             guard let entry = frame.pointee.listener?.object else { return }
             place.mutate(as: Responder?.self) { place in
                 place = Responder(answer: answer, entry: entry, calls: calls)
@@ -201,7 +199,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         return list.register(Registration(owner, .responder(calls), options, call))
     }
 
-    /// Returns the first responders in order, their owners retained.
+    /// Returns the first responders in order, with their owners retained.
     private func responders(most: Int) -> [Responder] {
         var found: [Responder] = []
         var frame = PostFrame(list)
@@ -225,7 +223,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
         return found
     }
 
-    /// Runs a responder in a task of its own, so that the asker can return when it is cancelled or times out.
+    /// Runs a responder in its own task, so that the asker can return when it is cancelled or times out.
     private func answer(
         of responder: Responder,
         to request: Request,
@@ -253,11 +251,11 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
             }
             chain.endCall()
             responder.calls.end()
-            // Before the asker continues: a responder whose owner it then releases does not answer again.
+            // Released before the asker continues, so that the asker can end the responder by releasing its owner.
             responder.owner.object = nil
             first.finish(result)
         }
-        // Cancelled at the end of this call.
+        // Cancelled when this call ends.
         let timer = timeout.map { timeout in
             Timeout(after: timeout) {
                 first.finish(.failure(self.timedOut(after: timeout)))

@@ -1,5 +1,5 @@
 extension AsyncSequence where Element: Sendable {
-    /// Stores every element in a state, kept alive meanwhile, and returns when the sequence ends.
+    /// Stores every element in a state, and returns when the sequence ends. The state is kept alive meanwhile.
     public func post(
         to state: StateChannel<Element>,
         fileID: StaticString = #fileID,

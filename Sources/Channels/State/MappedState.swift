@@ -1,11 +1,11 @@
-/// A state seen through `map` or `removingDuplicates()`: what it delivers is derived from the state's values.
+/// A state seen through `map` or `removingDuplicates()`, which delivers values derived from the state's values.
 ///
 /// Order, isolation, buffering, priority and counts come from the state. It retains the state; its listeners do
 /// not.
 public struct MappedState<State: Sendable, Part: Sendable>: Listenable {
     private let state: StateChannel<State>
     private let part: @Sendable (State) -> Part
-    /// Called for each listener.
+    /// Adapts a listener to the values of the state. Called once per listener.
     private let adapt: @Sendable (consuming Listener<Part>) -> Listener<State>
 
     fileprivate init(
@@ -18,7 +18,7 @@ public struct MappedState<State: Sendable, Part: Sendable>: Listenable {
         self.adapt = adapt
     }
 
-    /// The part of the value stored.
+    /// The part of the stored value.
     public var value: Part { part(state.value) }
 
     /// Registers a listener with the state.
@@ -39,24 +39,24 @@ public struct MappedState<State: Sendable, Part: Sendable>: Listenable {
 }
 
 extension MappedState where Part: Equatable {
-    /// Skips a part that equals the one before. A new listener receives the current part first.
+    /// Skips parts that equal the one before. A new listener receives the current part first.
     ///
-    /// See ``Listenable/removingDuplicates()``. This one keeps ``value``.
+    /// Parts are compared as ``Listenable/removingDuplicates()`` describes. The result also has a ``value``.
     public func removingDuplicates() -> MappedState<State, Part> {
         MappedState(state, part, { [adapt] in adapt($0.removingDuplicates()) })
     }
 }
 
 extension StateChannel {
-    /// Returns a part of the state: its listeners receive the current part first, then the part of every value
-    /// set, whether or not it has changed.
+    /// Returns a part of the state. Its listeners receive the current part first, then the part of every value set,
+    /// whether or not the part has changed.
     ///
     /// ```swift
     /// sales.map(\.total).removingDuplicates().listen(self) { me, total in me.show(total) }
     /// ```
     ///
-    /// - Parameter part: Extracts the part. Runs for every value, where the listener runs; on the setter's
-    ///   thread if another adaptor follows or the listener uses `overlapping:`.
+    /// - Parameter part: Extracts the part. Runs for every value, in the listener's isolation domain, or on the
+    ///   setter's thread if another adaptor follows or the listener uses `overlapping:`.
     public func map<Part: Sendable>(
         _ part: @escaping @Sendable (State) -> Part
     ) -> MappedState<State, Part> {
@@ -65,9 +65,10 @@ extension StateChannel {
 }
 
 extension StateChannel where State: Equatable {
-    /// Skips a value that equals the one before. A new listener receives the current value first.
+    /// Skips values that equal the one before. A new listener receives the current value first.
     ///
-    /// See ``Listenable/removingDuplicates()``. This one keeps the `value`.
+    /// Values are compared as ``Listenable/removingDuplicates()`` describes. The result also has a
+    /// ``MappedState/value``.
     public func removingDuplicates() -> MappedState<State, State> {
         MappedState(self, { $0 }, { $0.removingDuplicates() })
     }

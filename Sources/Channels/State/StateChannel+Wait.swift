@@ -1,8 +1,8 @@
 extension StateChannel {
     /// Stores a value, and suspends until every listener reached has finished with it, including async ones.
     ///
-    /// Values are delivered one after the other: this first waits for its turn. Inside a listener it does not
-    /// wait for listeners that are awaiting the caller.
+    /// Values are delivered one after the other, so this method first waits for the value's turn. Inside a listener, it
+    /// does not wait for listeners that are awaiting the caller.
     ///
     /// - Parameters:
     ///   - sender: Who sets it, as ``Posted/sender``.
@@ -24,9 +24,9 @@ extension StateChannel {
 
     /// Changes the value in place, and suspends until every listener reached has finished with it.
     ///
-    /// Values are delivered one after the other: this first waits for its turn. Inside a listener it does not
-    /// wait for listeners that are awaiting the caller. The body runs under the lock of the state, and must
-    /// not use it.
+    /// Values are delivered one after the other, so this method first waits for the value's turn. Inside a listener, it
+    /// does not wait for listeners that are awaiting the caller. The body runs under the state's lock, and must not use
+    /// the state.
     ///
     /// - Parameters:
     ///   - sender: Who changes it, as ``Posted/sender``.
@@ -49,7 +49,7 @@ extension StateChannel {
 }
 
 extension PostTracker {
-    /// Makes the tracker of a value, whose turn is waited for beside its listeners.
+    /// Makes a tracker that waits for the value's turn as well as for its listeners.
     fileprivate static func awaitingTurn() -> PostTracker {
         let tracker = PostTracker(chain: ListenerChain.call)
         tracker.expectOne(isListener: false)
@@ -65,7 +65,7 @@ extension PostTracker {
         PostOptions(isolation: isolation, at: site, Envelope(list.name, sender: sender, tracker: self))
     }
 
-    /// - Parameter isWaiting: Whether the turn is still to come.
+    /// - Parameter isWaiting: Whether the value's turn is still to come.
     fileprivate func wait(isWaiting: Bool, timeout: Duration?) async -> DeliveryReport {
         if !isWaiting { finish(.settled) }
         return await wait(timeout: timeout)

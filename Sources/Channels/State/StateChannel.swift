@@ -1,5 +1,4 @@
-/// Holds a current value and delivers it: each listener receives the current value first, then every later
-/// one.
+/// Holds a current value and delivers it. Each listener receives the current value first, then every later one.
 ///
 /// ```swift
 /// let sales = StateChannel(Sales())
@@ -8,23 +7,23 @@
 /// ```
 ///
 /// ## Behavior
-/// - A new listener receives the current value once, then every later value exactly once, in the order set,
-///   even if values are set during the registration. The last value it receives is the one stored.
-/// - "Exactly once" has two exceptions: values set while a listener is paused, after which it receives the
-///   current one first, and values dropped from a full buffer, which are counted.
-/// - One thread delivers at a time. Values set on other threads meanwhile are queued and delivered by that
-///   thread, so `set` may return before listeners have run, and `listen` before the new listener has received
-///   the current value.
-/// - After delivering 64 values set by other threads, a thread hands the rest to a background job.
-/// - While more than 1,024 values are pending, `set` and `update` wait for up to 100 ms; if too many are
-///   still pending, ``Fault/Code/stateBacklog`` is raised. Inside a listener they never wait: pending values
-///   are unbounded there, and the fault is raised at 2,048, 4,096, 8,192 … values.
-/// - A change made by a listener is refused if 1,024 changes, of this state and others, have led to it, or if
-///   little of the stack is left. The value stays as it was, and a fault is raised. A listener registered by
-///   such a chain starts with the next value; one resumed by it stays paused.
+/// - A new listener receives the current value once, then every later value exactly once, in the order set, even if
+///   values are set during the registration. The last value that it receives is the one stored.
+/// - "Exactly once" has two exceptions. A paused listener misses values; when it is resumed, it receives the current
+///   value first. And a full buffer drops values, which are counted.
+/// - Only one thread delivers at a time. Values set on other threads meanwhile are queued, and delivered by that
+///   thread. So `set` may return before the listeners have run, and `listen` before the new listener has received the
+///   current value.
+/// - After a thread has delivered 64 values set by other threads, a background job delivers the rest.
+/// - While more than 1,024 values are pending, `set` and `update` wait for up to 100 ms. If too many are still pending
+///   then, ``Fault/Code/stateBacklog`` is raised. Inside a listener they never wait, so there is no limit on pending
+///   values, and the fault is raised at 2,048, 4,096, 8,192 … of them.
+/// - A change made by a listener is refused if 1,024 changes, of this state and others, have led to it, or if little of
+///   the stack is left. The value stays as it was, and a fault is raised. A listener registered in such a chain starts
+///   with the next value; one resumed in it stays paused.
 /// - The body of ``update(from:fileID:line:isolation:_:)`` is the only user code that runs under a lock of this
-///   library, the state's own. Using the state in it traps. Values replaced by
-///   ``set(_:from:fileID:line:isolation:)`` are released without the lock.
+///   library: the state's own. Using the state in the body traps. Values replaced by
+///   ``set(_:from:fileID:line:isolation:)`` are released after unlocking.
 ///
 /// All methods may be called from any thread.
 public final class StateChannel<State: Sendable>: Listenable, ListenerContainer {
@@ -64,20 +63,20 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
 
     var list: ListenerList { core.list }
 
-    /// The last value set, whether or not it has been delivered yet. It is copied under the state's lock.
-    /// Reading it inside `update` of this state traps.
+    /// The last value set, whether or not it has been delivered yet. It is copied under the state's lock. Reading it
+    /// inside `update` of the same state traps.
     /// - Complexity: O(1).
     @inlinable public var value: State {
         MessageAddress.filling(as: State.self) { core.read(into: $0) }
     }
 
-    /// Stores a value and delivers it, after those already pending.
+    /// Stores a value, and delivers it after those already pending.
     ///
-    /// When this returns, listeners that are nonisolated, or have the caller's isolation, have received the
-    /// value, unless another one is being delivered or messages are queued for them: then it takes its turn.
-    /// If too many values are pending, this waits for up to 100 ms, but not inside a listener. If the value
-    /// is refused (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of
-    /// this state.
+    /// When this returns, listeners that are nonisolated, or have the caller's isolation, have received the value,
+    /// unless another value is being delivered or messages are queued for them. In those cases the value waits for its
+    /// turn. If too many values are pending, this method waits for up to 100 ms, but not inside a listener. If the
+    /// value is refused (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of the
+    /// same state.
     ///
     /// - Parameter sender: Who sets it, as ``Posted/sender``.
     /// - Complexity: O(*n*) in the number of listeners that this call delivers to.
@@ -89,15 +88,15 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) {
-        // The sender travels with the value, because values of a state take turns.
+        // The sender has to travel with the value, which may wait for its turn.
         let envelope = sender.map { core.envelope(from: $0) }
         store(value, PostOptions(isolation: isolation, at: PackedSite(fileID, line), envelope))
     }
 
-    /// - Returns: Whether it waits to be delivered.
+    /// - Returns: Whether the value waits to be delivered.
     @inlinable @discardableResult
     func store(_ value: State, _ post: PostOptions) -> Bool {
-        // Keeps the replaced value until the end of this method, so that it is released without the lock.
+        // Keeps the replaced value until the end of this method, so that it is released after unlocking.
         var other = value
         let waits = MessageAddress.lending(value) { message in
             core.set(message, post) { stored in stored.swap(with: &other) }
@@ -108,9 +107,9 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
 
     /// Changes the value in place and delivers it.
     ///
-    /// The body runs under the state's lock, so the change is atomic. Keep it short; using this state in it
-    /// traps. If it throws, the value is unchanged and nothing is delivered. If the change is refused (see
-    /// ``StateChannel``), the body runs on a copy that is discarded.
+    /// The body runs under the state's lock, so the change is atomic. Keep it short. Using the same state in it traps.
+    /// If it throws, the value is unchanged and nothing is delivered. If the change is refused (see ``StateChannel``),
+    /// the body runs on a copy that is discarded.
     ///
     /// - Parameter sender: Who changes it, as ``Posted/sender``.
     /// - Returns: The result of the body.
@@ -137,7 +136,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
         var outcome: Swift.Result<Result, Failure>?
         var kept: State?
         waits = core.update(post) { stored in
-            // Kept only if the body can throw: keeping the old value makes its first write copy.
+            // Kept only if the body can throw, because keeping the old value makes the body's first write copy it.
             if Failure.self != Never.self { kept = stored.load(as: State.self) }
             do throws(Failure) {
                 outcome = .success(try stored.mutate(as: State.self, body))
@@ -149,7 +148,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
             }
         }
         guard let outcome else {
-            // The change was refused.
+            // The change was refused, so the body runs on a copy.
             var copy = value
             return try body(&copy)
         }
@@ -167,7 +166,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
 
 extension StateChannel {
     /// Registers a listener built by one of the `listen` methods.
-    /// - Precondition: Its buffering is not `.oldest`, which would drop the value stored.
+    /// - Precondition: Its buffering is not `.oldest`, which would drop the stored value.
     public func register(_ listener: consuming Listener<State>, isolation: isolated (any Actor)?) -> ListenerToken {
         register(listener, isolation: isolation, startsWithNext: false)
     }
@@ -179,7 +178,7 @@ extension StateChannel {
         startsWithNext: Bool
     ) -> ListenerToken {
         core.trapInsideUpdate("listen")
-        // A listener gets every value; a reader the newest.
+        // By default, a listener gets every value, and a reader only the newest.
         let asked = listener.registration.buffering
         let buffering = asked.isAutomatic && listener.registration.isSequence ? .newest(1) : asked
         if case .async(_, _, .ignore) = listener.registration.delivery {

@@ -3,10 +3,12 @@ internal import Synchronization
 
 // Changes that are refused or slowed down.
 extension StateCore {
-    /// The most changes that may lead to one another. Two states that set each other need no stack for it.
+    /// The maximum number of changes that may lead to one another. The stack does not limit them if two states set each
+    /// other.
     private static var longestChain: Int { 1_024 }
 
-    /// Counts the changes that lead to one made now, itself included; nil, with a fault, if it is refused.
+    /// Counts the changes that have led to one made now, including itself. Returns nil, and raises a fault, if the
+    /// change is refused.
     @inline(__always)
     func chainOfChange() -> Int? {
         let thread = ThreadReference.current
@@ -28,8 +30,8 @@ extension StateCore {
         return chain
     }
 
-    /// Slows a setter down behind a backlog, by at most 100 steps of a millisecond; raises a fault if too
-    /// many values still wait. Inside a listener it does not wait: each doubling raises the fault.
+    /// Slows a setter down behind a backlog, by at most 100 steps of a millisecond. Raises a fault if too many values
+    /// still wait then. Inside a listener it does not wait, but raises the fault at each doubling of the backlog.
     func slowDown(behind count: Int) {
         let isInsideListener = ThreadReference.current.pointee.isInsideListener || ListenerChain.call != nil
         guard !isInsideListener else {
@@ -53,13 +55,13 @@ extension StateCore {
 
     func trapInsideUpdate(_ use: String) {
         guard updater.load(ordering: .relaxed) != 0 else { return }
-        // The calling thread obtains its record before it looks. Otherwise it could read the address of a
+        // The calling thread obtains its record before it reads `updater`. Otherwise it could read the address of a
         // thread that then ends, and be given that thread's record.
         let thread = ThreadReference.current.address
         if updater.load(ordering: .relaxed) == thread { endInsideUpdate(use) }
     }
 
-    /// Separate, so that callers need fewer registers.
+    /// A separate function, so that callers need fewer registers.
     @inline(never)
     private func endInsideUpdate(_ use: String) -> Never {
         let type = list.layout.type

@@ -1,16 +1,19 @@
 internal import Dispatch
 internal import Synchronization
 
-/// A state channel without its type: the value stored, and the turns in which values are delivered.
+/// A state channel without its type: the stored value, and the turns in which values are delivered.
 ///
-/// Not generic, because the metadata of types nested in a generic class is looked up at every use: `set` took
-/// ten times as long. Guards: `guarded` guards the value and the turns; `updater` is atomic.
+/// Not generic, because the metadata of types nested in a generic class is looked up at every use: `set` took ten times
+/// as long.
+///
+/// Guards: the lock of `guarded` guards the value and the turns; `updater` is atomic. The lock of the list is taken
+/// inside it, never the other way round.
 @usableFromInline
 final class StateCore: @unchecked Sendable {  // guards: see above
     struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
         let value: KeptMessage
         var turns: StateTurns
-        /// Whether the value was ever set: not if it is the initial one.
+        /// Whether the value was ever set. False while it is the initial one.
         var wasSet = false
     }
 
@@ -19,7 +22,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     /// The record of the thread inside the body of `update`, or 0.
     let updater = Atomic<UInt>(0)
 
-    /// - Parameter initial: The address of a value of the list's layout, which is copied.
+    /// - Parameter initial: The address of a value with the list's layout, which is copied.
     init(_ list: ListenerList, initial: MessageAddress) {
         self.list = list
         let value = KeptMessage(copying: initial, list.layout)
@@ -27,7 +30,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         list.delegate = StateDelegate(self)
     }
 
-    /// Copies the value to uninitialised memory.
+    /// Copies the value to uninitialized memory.
     @usableFromInline
     func read(into target: MessageAddress) {
         trapInsideUpdate("value")
@@ -39,12 +42,13 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     @usableFromInline
     func envelope(from sender: any AnyObject & Sendable) -> Envelope { Envelope(list.name, sender: sender) }
 
-    /// Stores a value and delivers it, after those that already wait.
+    /// Stores a value, and delivers it after those that already wait.
     /// - Parameters:
     ///   - message: The address of the value, which is only read.
-    ///   - post: Who sets it. Its envelope travels with the value, but not to listeners registered later.
-    ///   - store: Replaces the value at the address; called under the lock, unless it is refused.
-    /// - Returns: Whether it waits to be delivered. Its tracker, if it has one, is told then.
+    ///   - post: Who sets the value. Its envelope travels with the value, but does not reach listeners registered
+    ///     later.
+    ///   - store: Replaces the value at the address. Called under the lock, unless the change is refused.
+    /// - Returns: Whether the value waits to be delivered. Its tracker, if it has one, is notified when that happens.
     @usableFromInline
     func set(_ message: MessageAddress, _ post: PostOptions, store: (MessageAddress) -> Void) -> Bool {
         trapInsideUpdate("set")
@@ -67,7 +71,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         return follow(claim) { deliver(message, $0, post) }
     }
 
-    /// Delivers the value if that is this caller's part, or waits a moment behind too many that wait.
+    /// Delivers the value if that is up to this caller; waits for a moment if too many values are pending.
     /// - Returns: Whether it waits to be delivered.
     @inline(__always)
     private func follow(_ claim: StateTurns.Claim?, deliver: (StateTurns.Turn) -> Void) -> Bool {
@@ -84,9 +88,11 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 
     /// Changes the value in place and delivers it.
     /// - Parameters:
-    ///   - isInitial: Whether the value stays an initial one. Nothing is changed if the state was ever set.
-    ///   - change: Changes it under the lock, unless that is refused. Returns whether it did.
-    /// - Returns: Whether it waits to be delivered. Its tracker, if it has one, is told then.
+    ///   - isInitial: Whether the value still counts as an initial one afterwards. If so, nothing is changed if the
+    ///     state was ever set.
+    ///   - change: Changes the value. Called under the lock, unless the change is refused. Returns whether it changed
+    ///     the value.
+    /// - Returns: Whether the value waits to be delivered. Its tracker, if it has one, is notified when that happens.
     @usableFromInline
     func update(_ post: PostOptions, isInitial: Bool = false, change: (MessageAddress) -> Bool) -> Bool {
         trapInsideUpdate("update")
@@ -112,12 +118,12 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// Registers an entry and hands it the current value, between two changes.
-    /// - Parameter startsWithNext: Whether it receives later values only.
+    /// Registers an entry and delivers the current value to it, between two changes.
+    /// - Parameter startsWithNext: Whether it receives only later values.
     func add(_ entry: ListenerEntry, _ priority: ListenerPriority, _ post: PostOptions, startsWithNext: Bool) {
-        // No value is set while the state's lock is held. The entry's number excludes it from the values that
-        // wait; those set later find it registered; the current value takes its turn between the two. The
-        // list's lock is taken inside, never the reverse. If it is refused, the next value is the first.
+        // No value can be set while the state's lock is held. The entry's number excludes it from the values that wait,
+        // values set later find it registered, and the current value takes its turn between the two. If that turn is
+        // refused, the entry's first value is the next one set.
         let chain = chainOfChange()
         var isIn = false
         takeTurn(post) { guarded in
@@ -134,21 +140,21 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         list.delegate?.didChangeListening(in: list)
     }
 
-    /// Ends the listeners when the channel is deallocated, after the values that wait. Those are delivered by
-    /// a job or by a thread that resumes a listener: any other thread would keep the channel.
+    /// Ends the listeners when the channel is deallocated or finished, after the values that wait. If a thread is
+    /// delivering those, it closes the list after the last one.
     func close() {
         if guarded.withLock({ $0.turns.close() }) { list.close() }
     }
 
-    /// Delivers values to a paused listener again, the current one first.
+    /// Resumes a paused listener, which receives the current value first.
     func resume(_ entry: ListenerEntry) {
         trapInsideUpdate("resume")
-        // If the turn is refused, the listener stays paused.
+        // If the current value's turn is refused, the listener stays paused.
         guard let chain = chainOfChange() else { return }
         takeTurn(PostOptions()) { guarded in
             guard entry.isPaused, !entry.hasEnded, !guarded.turns.isClosing else { return nil }
-            // A new number, because the current value takes its turn after the values that wait: the
-            // deliverer may have found the listener before it was paused, without having called it yet.
+            // The entry gets a new number, because the current value takes its turn after the values that wait. The
+            // delivering thread may have found the listener before it was paused, without having called it yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
             return claimTurn(&guarded, nil, for: entry, chain)
         }
@@ -157,7 +163,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 }
 
 /// Refers weakly from a list to its state, which keeps the list.
-private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
+private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initializer only
     private weak var core: StateCore?
 
     init(_ core: StateCore) { self.core = core }
@@ -169,8 +175,8 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 }
 
 extension StateCore {
-    /// Claims a turn for the value stored, if anybody listens or counts; for one listener, if that is new or resumes.
-    /// Called under the lock, as registration is.
+    /// Claims a turn for the stored value, if there are listeners or diagnostics are on. With an entry, the turn is for
+    /// that new or resumed listener only. Called under the lock, as is registration.
     @inline(__always)
     private func claimTurn(_ guarded: inout Guarded, _ envelope: Envelope?, for entry: ListenerEntry?, _ chain: Int)
         -> StateTurns.Claim?
@@ -186,7 +192,7 @@ extension StateCore {
         )
     }
 
-    /// Runs a body under the lock, then delivers the value stored if that is this caller's part.
+    /// Runs a body under the lock, then delivers the stored value if that is up to this caller.
     /// - Returns: Whether it waits to be delivered.
     @discardableResult
     private func takeTurn(_ post: PostOptions, _ body: (inout Guarded) -> StateTurns.Claim?) -> Bool {
@@ -203,13 +209,13 @@ extension StateCore {
         }
     }
 
-    /// Delivers a turn, then those that wait, in order, until none is left or a job takes over.
+    /// Delivers a turn, then the waiting ones in order, until none is left or a job takes over.
     private func deliver(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: PostOptions) {
         list.postTurn(message, before: turn.before, chain: turn.chain, onlyTo: turn.entry, post)
         if guarded.withLock({ !$0.turns.endIfNothingWaits() }) { deliverWaiting(post) }
     }
 
-    /// - Parameter post: Who delivers. Listeners are called on its isolation.
+    /// - Parameter post: Describes the delivering caller. Listeners with its isolation are called directly.
     @inline(never)
     private func deliverWaiting(_ post: PostOptions) {
         let thread = ThreadReference.current

@@ -1,31 +1,32 @@
 /// Who delivers the values of a state, and which of them wait.
 ///
-/// These are transitions only: each is made under the state's lock and returns what to do without it. One
-/// thread delivers at a time; others leave their values here. After 64 of those, a job takes over.
+/// Transitions only: each is made under the state's lock and returns what to do without it. One thread delivers at a
+/// time; other threads leave their values here. After a thread has delivered 64 of those, a job takes over.
 struct StateTurns: ~Copyable {
     struct Turn {
         /// The number of the first listener that is too new for the value.
         var before: UInt64
-        /// How many changes led to it, itself included.
+        /// How many changes led to the value, including its own.
         let chain: Int
-        /// The only recipient, if the value is for one that is new or resumes.
+        /// The only recipient, if the turn is for a new or resumed listener.
         let entry: ListenerEntry?
-        /// The record of the thread that set it.
+        /// The record of the thread that set the value.
         let setter: UInt
     }
 
     /// The next step of the thread that delivers.
     enum Next {
         case deliver(Turn, Envelope?)
-        /// Nothing is queued: no thread delivers from here on. The list of a deallocated channel is closed.
+        /// Nothing is queued, so no thread delivers from here on. `closesList` is true if the channel has been
+        /// deallocated or finished.
         case end(closesList: Bool)
-        /// The thread has delivered enough for others: a job continues.
+        /// The thread has delivered enough for others, and a job is to continue.
         case reschedule
     }
 
-    /// The fate of a value just set.
+    /// What happens to a value that was just set.
     enum Claim {
-        /// The caller delivers it now, because none is before it.
+        /// The caller delivers it now, because no other value is before it.
         case deliver(Turn)
         /// Another thread delivers it.
         case wait
@@ -33,26 +34,26 @@ struct StateTurns: ~Copyable {
         case waitBehind(Int)
     }
 
-    /// The most values of others that a thread delivers.
+    /// The most values of other threads that a thread delivers.
     static let mostForOthers = 64
     /// The most values that may wait before setters are slowed down.
     static let mostWaiting = 1_024
 
     private var turns = Queue<Turn>()
-    /// One for each turn.
+    /// The values, one for each turn.
     private var values: MessageQueue
     /// The record of the thread that delivers, or 0.
     private(set) var deliverer: UInt = 0
     private var deliveredForOthers = 0
-    /// Whether the channel was deallocated.
+    /// Whether the channel was deallocated or finished.
     private(set) var isClosing = false
 
     init(_ layout: MessageLayout) { values = MessageQueue(layout) }
 
     var waitingCount: Int { values.count }
 
-    /// Claims a turn for a value that was set, or stored for a listener that is new or resumes.
-    /// - Parameter value: Its address. It is copied if it has to wait.
+    /// Claims a turn for a value that was just set, or for the stored value and a new or resumed listener.
+    /// - Parameter value: The address of the value, which is copied if it has to wait.
     mutating func claim(
         _ value: MessageAddress,
         _ envelope: Envelope?,
@@ -69,12 +70,13 @@ struct StateTurns: ~Copyable {
         if let entry, renew(entry, before: number) { return .wait }
         turns.append(turn)
         values.append(copying: value, envelope)
-        // Not for a registration, nor for the delivering thread, which would wait for itself.
+        // A registration does not wait. Nor does the delivering thread, which would wait for itself.
         return values.count > Self.mostWaiting && deliverer != thread && entry == nil
             ? .waitBehind(values.count) : .wait
     }
 
-    /// Renews the last turn if it is the listener's: it was paused and resumed without a change in between.
+    /// Renews the last waiting turn, if it is this listener's, which was paused and resumed without a change in
+    /// between.
     private mutating func renew(_ entry: ListenerEntry, before number: UInt64) -> Bool {
         let isLast = turns.withLast { last in
             guard last.entry === entry else { return false }
@@ -84,22 +86,22 @@ struct StateTurns: ~Copyable {
         return isLast == true
     }
 
-    /// Ends the delivery of a value that did not wait, and returns whether nothing else waits.
+    /// Ends the delivery of a value that did not have to wait. Returns true if nothing else waits.
     mutating func endIfNothingWaits() -> Bool {
         guard values.isEmpty, !isClosing else { return false }
         deliverer = 0
         return true
     }
 
-    /// Notes that the channel was deallocated, and returns whether no thread delivers: queued values come
-    /// first.
+    /// Notes that the channel was deallocated or finished. Returns true if no thread is delivering, so that the list
+    /// can be closed now; otherwise queued values come first.
     mutating func close() -> Bool {
         isClosing = true
         return deliverer == 0
     }
 
     /// Returns the next step of the thread that delivers.
-    /// - Parameter message: Where to put the value, if there is one.
+    /// - Parameter message: Where to put the next value, if there is one.
     mutating func next(for thread: UInt, into message: MessageAddress) -> Next {
         if deliveredForOthers >= Self.mostForOthers, !values.isEmpty {
             deliveredForOthers = 0

@@ -1,5 +1,5 @@
 extension AsyncSequence where Element: Sendable {
-    /// Posts every element on a named channel, kept alive meanwhile, and returns when the sequence ends.
+    /// Posts every element on a named channel, and returns when the sequence ends. The channel is kept alive meanwhile.
     public func post(
         to channel: NamedChannel<Element>,
         fileID: StaticString = #fileID,

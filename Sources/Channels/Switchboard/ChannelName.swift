@@ -5,11 +5,11 @@
 /// board[.checkout].post(Checkout())
 /// ```
 ///
-/// A name consists of tokens separated by full stops, and has at most 1,024 bytes of UTF-8. A token is not
-/// empty and has no white space (Unicode's `White_Space`), control characters, `*` or `>`. Names are equal if
-/// their Unicode scalars are: canonical equivalents (`é` in one scalar or two) differ.
+/// A name consists of tokens separated by periods, and has at most 1,024 bytes of UTF-8. A token is not empty and
+/// contains no white space (Unicode's `White_Space`), control characters, `*` or `>`. Names are equal if they have the
+/// same Unicode scalars; canonical equivalents (`é` in one scalar or two) differ.
 ///
-/// A literal with interpolation cannot be checked: use `try ChannelName(validating:)`.
+/// A name with interpolated values is not a literal: use `try ChannelName(validating:)`.
 @frozen
 public struct ChannelName<Message: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     @usableFromInline let key: NameKey
@@ -17,7 +17,7 @@ public struct ChannelName<Message: Sendable>: Hashable, Sendable, ExpressibleByS
     /// The text of the name.
     public var text: String { key.text }
 
-    /// Creates a name from a text at run time.
+    /// Creates a name from a string at run time.
     /// - Throws: ``ChannelError/Code/invalidName``.
     public init(validating text: String) throws { key = try NameKey(validating: text) }
 

@@ -51,7 +51,7 @@ extension ChannelParticipant where Self: Sendable {
     }
 
     /// Posts a message to a channel, with this object as sender.
-    /// - Returns: How many listeners were called or enqueued.
+    /// - Returns: How many listeners were called or had the message enqueued.
     @discardableResult
     public func post(
         _ message: [String: any Sendable],
@@ -89,7 +89,7 @@ extension ChannelParticipant where Self: Sendable {
         )
     }
 
-    /// Ends this object's listeners on a channel.
+    /// Ends the listeners that this object has on a channel.
     /// - Complexity: O(*n*) in the number of listeners of the name.
     public func leave(_ name: ChannelName<[String: any Sendable]>) {
         switchboard[name].removeListeners(of: self)

@@ -1,4 +1,4 @@
-/// A pattern of channel names: `*` matches one token, a trailing `>` one or more.
+/// A pattern of channel names: `*` matches one token, a trailing `>` matches one or more.
 ///
 /// `shop.*` matches `shop.checkout` but not `shop.checkout.done`; `shop.>` matches both, but not `shop`.
 /// Wildcards are whole tokens, as in NATS subjects. Other tokens follow the rules of ``ChannelName``.
@@ -6,7 +6,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
     /// The text of the pattern.
     public let text: String
 
-    /// Creates a pattern from a text at run time.
+    /// Creates a pattern from a string at run time.
     /// - Throws: ``ChannelError/Code/invalidName``.
     public init(validating text: String) throws {
         if let problem = NameKey.problem(of: text, isPattern: true) {
@@ -22,7 +22,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         }
     }
 
-    /// The only name that matches; nil with wildcards.
+    /// The only name that matches; nil if the pattern has wildcards.
     package var onlyName: String? {
         text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: ">") } ? nil : text
     }
@@ -37,7 +37,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         let stop = UInt8(ascii: ".")
         var next = 0
         for index in 0..<pattern.count {
-            // Whether a token, or the rest of one, begins here.
+            // Whether there is a token, or the rest of one, at this place.
             let isInToken = next < name.count && name[next] != stop
             switch pattern[index] {
             case UInt8(ascii: ">"): return isInToken

@@ -1,7 +1,7 @@
 /// The channels of a switchboard whose name matches a pattern, or all of them.
 struct MatchingChannels: Listenable {
     let switchboard: Switchboard
-    /// Nil for all channels.
+    /// The pattern; nil for all channels.
     let pattern: ChannelPattern?
     var kinds = PatternListener.Kinds.all
 
@@ -20,26 +20,25 @@ extension Switchboard {
     /// let log = board[matching: "shop.*"].listen { post in print(post.channelName ?? "", post.message) }
     /// ```
     ///
-    /// A listener takes its place among each channel's own listeners, in order of priority, then of
-    /// registration, and counts in the result of `post`. It receives posts made on the channel itself and
-    /// values of named states, but neither requests nor protocol notifications. It has one token and at most
-    /// one mailbox, and does not keep channels alive. Channels without a name, such as
-    /// `board[Checkout.self]`, match no pattern: see ``posts``.
+    /// A listener takes its place among each channel's own listeners, in order of priority, then of registration, and
+    /// is included in the result of `post`. It receives messages, even if they are posted on the channel object itself,
+    /// and the values of named states, but neither requests nor protocol notifications. It has one token and at most
+    /// one mailbox, and does not keep channels alive. Channels without a name, such as `board[Checkout.self]`, match no
+    /// pattern: see ``posts``.
     ///
     /// - Complexity: Registering a listener is O(*n*) in the number of names of the switchboard.
     public subscript(matching pattern: ChannelPattern) -> some Listenable<Posted<any Sendable>> {
         MatchingChannels(switchboard: self, pattern: pattern)
     }
 
-    /// The messages of named channels and of channels of a type, and the values of named states, on this
-    /// switchboard. Requests and protocol notifications are not included.
+    /// The messages of all named channels and channels of a type on this switchboard, and the values of its named
+    /// states. Requests and protocol notifications are not included.
     ///
     /// ```swift
     /// let log = board.posts.listen { post in print(post.channelName ?? "", post.message) }
     /// ```
     ///
-    /// A listener behaves like a listener of a pattern that matches every channel: see
-    /// ``subscript(matching:)``.
+    /// A listener behaves like one of a pattern that matches every channel: see ``subscript(matching:)``.
     public var posts: some Listenable<Posted<any Sendable>> { MatchingChannels(switchboard: self, pattern: nil) }
 
     func register(_ listener: Registration, matching pattern: ChannelPattern?, hearing kinds: PatternListener.Kinds)
@@ -54,16 +53,16 @@ extension Switchboard {
         patterns.add(patternListener, to: registry)
         instrument?.apply(to: hub)
         hub.didUnlock()
-        // Its owner may be in its deinit, and no post to the hub would notice.
+        // The owner may be in its deinit, and no post would notice that, because nothing is posted on the hub.
         if entry.isOrphan { entry.cancel() }
-        // It may have ended before the delegate could find the listener.
+        // The listener may have ended before the delegate could find it.
         if hub.isEmptyNow { patterns.remove(patternListener) }
         return entry.makeToken()
     }
 }
 
 /// Removes a pattern's listener from the channels when it has ended.
-private final class HubDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
+private final class HubDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initializer only
     private weak var listener: PatternListener?
     private let reference: SwitchboardReference
 
@@ -79,7 +78,7 @@ private final class HubDelegate: ListenerListDelegate, @unchecked Sendable {  //
 
     func waitForForwarders() async {
         await withCheckedContinuation { waiter in
-            // In this scope only, not in the task: that would keep the listener that it waits for.
+            // Loaded in this scope only, because the task would keep the listener that it waits for.
             if let listener { listener.resumeAtEnd(waiter) } else { waiter.resume() }
         }
     }

@@ -1,11 +1,11 @@
 /// A key of a switchboard: a valid name without its type, or a type of message.
 @usableFromInline
 struct NameKey: Hashable, Sendable {
-    /// Empty if it stands for a type.
+    /// The name; empty if the key stands for a type.
     let text: String
-    /// Of the bytes, seeded per process: names may come from outside.
+    /// The hash of the bytes, seeded per process, because names may come from outside.
     let hash: UInt64
-    /// The type of message, by identity, so that two types of one name differ.
+    /// The type of message, by identity, so that two types of the same name differ. Nil if the key stands for a name.
     let type: ObjectIdentifier?
 
     static let longest = 1_024
@@ -47,7 +47,7 @@ struct NameKey: Hashable, Sendable {
         type = nil
     }
 
-    /// The name; nil if it stands for a type.
+    /// The name; nil if the key stands for a type.
     var name: String? { type == nil ? text : nil }
 
     @usableFromInline

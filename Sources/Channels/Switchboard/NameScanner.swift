@@ -1,16 +1,16 @@
-/// Reads names eight bytes at a time: most are ASCII, and a literal is read at each use.
+/// Reads names eight bytes at a time, because most are ASCII, and a literal is read at each use.
 enum NameScanner {
     private static let seed = UInt64(bitPattern: Int64(Hasher().finalize())) | 1
 
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// The hash of a text that is a valid name in ASCII; nil for any other, valid or not.
+    /// The hash of a text that is a valid name in ASCII; nil for any other text, valid or not.
     static func hashIfPlain(_ text: String) -> UInt64? {
         text.withByteReader { bytes in
             guard bytes.count > 0, bytes.count <= NameKey.longest else { return nil }
             var hash = start(bytes.count)
-            // A name begins and ends as if next to a full stop: two in a row are invalid.
+            // A name begins and ends as if there were a period next to it, and two in a row are invalid.
             var followsStop: UInt64 = 0x80
             var offset = 0
             while offset + 8 <= bytes.count {
@@ -63,13 +63,13 @@ enum NameScanner {
         return word
     }
 
-    /// Marks the full stops of a word by high bits; nil if a byte is not an ASCII character allowed in names.
-    /// With all high bits clear no sum carries into the next byte, so each byte is tested independently
-    /// ("determining if a word has a zero byte", S. E. Anderson, Bit Twiddling Hacks).
+    /// Marks the periods of a word by high bits; nil if a byte is not an ASCII character allowed in names. If all high
+    /// bits are clear, no sum carries into the next byte, so each byte is tested independently ("determining if a word
+    /// has a zero byte", S. E. Anderson, Bit Twiddling Hacks).
     private static func stopsIfPlain(_ word: UInt64) -> UInt64? {
         guard word & highBits == 0 else { return nil }
         func differs(from byte: UInt8) -> UInt64 { (word ^ ones &* UInt64(byte)) &+ ones &* 0x7F }
-        // Above the space and the control characters.
+        // The high bit of each byte tells whether it is above the space and the control characters.
         let isAboveSpace = word &+ ones &* (0x80 - 0x21)
         let isAllowed =
             isAboveSpace & differs(from: 0x7F) & differs(from: UInt8(ascii: "*")) & differs(from: UInt8(ascii: ">"))

@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// The slots of a shard by name, read without the shard's lock.
 ///
-/// Open addressing with linear probing (D. E. Knuth, The Art of Computer Programming 3, section 6.4, algorithm
-/// L). A removed slot leaves a mark until the table is copied, so a name never moves within a table. A dictionary
-/// would hash the hash again and retain what it finds, which is half the time of a lookup.
+/// Open addressing with linear probing (D. E. Knuth, The Art of Computer Programming 3, section 6.4, algorithm L). A
+/// removed slot leaves a mark until the table is copied, so a name never moves within a table. A dictionary would hash
+/// the hash again and retain what it finds, which takes half the time of a lookup.
 ///
 /// The cells are atomic and changed under the shard's lock only. A reader has announced that it reads the
 /// shard (`RegistryShard+Read`), so neither a table nor a slot is freed meanwhile.
@@ -12,11 +12,11 @@ internal import Synchronization
 final class NameTable: @unchecked Sendable {  // see above
     private struct Cell: ~Copyable {
         let hash = Atomic<UInt64>(0)
-        /// The address of the slot, retained by the table; 0 if the cell is free, ``left`` if it was in use.
+        /// The address of the slot, retained by the table; 0 if the cell is free, ``left`` if its slot was removed.
         let slot = Atomic<UInt>(0)
     }
 
-    /// Stands in a cell whose slot was removed: a search continues behind it. No slot has this address.
+    /// Marks a cell whose slot was removed, past which a search continues. No slot has this address.
     private static let left: UInt = 1
 
     private static let smallest = 16
@@ -25,7 +25,7 @@ final class NameTable: @unchecked Sendable {  // see above
     private let cells: UnsafeMutablePointer<Cell>
     /// One less than the number of cells, a power of two.
     private let mask: Int
-    /// How many slots there are, and how many cells are not free. Guarded by the shard's lock.
+    /// How many slots there are; `used` is how many cells are not free. Both are guarded by the shard's lock.
     private var count = 0
     private var used = 0
 
@@ -43,11 +43,11 @@ final class NameTable: @unchecked Sendable {  // see above
         unsafe cells.deallocate()
     }
 
-    /// The slot of a name. Needs no lock, see the type's comment.
+    /// The slot of a name. Needs no lock: see the type's comment.
     @inline(__always)
     func find(_ key: NameKey) -> Unretained<RegistrySlot>? {
         var index = Int(truncatingIfNeeded: key.hash) & mask
-        // At least a quarter of the cells is free.
+        // Ends, because at least a quarter of the cells is free.
         while true {
             let address = unsafe cells[index].slot.load(ordering: .sequentiallyConsistent)
             guard address != 0 else { return nil }
@@ -62,12 +62,13 @@ final class NameTable: @unchecked Sendable {  // see above
 
     // MARK: Under the lock
 
-    /// Whether another slot needs a copy. At most three quarters of the cells are not free, so that a search is short.
+    /// Whether the table must be copied before another slot is inserted. At least a quarter of the cells stays free, so
+    /// that searches are short.
     var isFull: Bool { (used + 1) * 4 > (mask + 1) * 3 }
 
     var isSparse: Bool { count * 8 < mask + 1 && mask + 1 > Self.smallest }
 
-    /// A table with the same slots, at most half of whose cells are in use.
+    /// Returns a table with the same slots, of whose cells at most half are in use.
     func copy() -> NameTable {
         var capacity = Self.smallest
         while capacity < 2 * (count + 1) { capacity *= 2 }
@@ -79,7 +80,7 @@ final class NameTable: @unchecked Sendable {  // see above
         return copy
     }
 
-    /// Inserts a slot. There must be room, and none of its name.
+    /// Inserts a slot. There must be room, and no slot of the same name.
     func insert(_ slot: RegistrySlot) {
         // Released by the caller of `remove`, or in `deinit`.
         place(.retaining(slot), slot.key.hash)
@@ -92,7 +93,7 @@ final class NameTable: @unchecked Sendable {  // see above
             guard unsafe cells[index].slot.load(ordering: .relaxed) != 0 else { return nil }
             index = (index + 1) & mask
         }
-        // Before a free cell every search ends anyway.
+        // If the next cell is free, a search would end there anyway, so no mark is needed.
         let isLast = unsafe cells[(index + 1) & mask].slot.load(ordering: .relaxed) == 0
         unsafe cells[index].slot.store(isLast ? 0 : Self.left, ordering: .sequentiallyConsistent)
         count -= 1

@@ -6,7 +6,7 @@
 /// board[Checkout.self].post(Checkout(total: 12))  // one channel for each type of message
 /// ```
 ///
-/// A lightweight value that looks up the channel at each use. It keeps the switchboard alive, not the
+/// This is a lightweight value that looks up the channel at each use. It keeps the switchboard alive, but not the
 /// channel.
 @frozen
 public struct NamedChannel<Message: Sendable>: Listenable, ListenerContainer {
@@ -84,10 +84,10 @@ extension NamedChannel {
     /// Listeners run in order of priority, then of registration. Those that are nonisolated, or have the
     /// caller's isolation, run before this method returns, unless messages are queued for them.
     ///
-    /// - Returns: How many listeners were called or enqueued. If there are none, nothing is kept.
+    /// - Returns: How many listeners were called or had the message enqueued. If there are none, nothing is stored.
     /// - Precondition: The name is not in use for another kind or type.
-    /// - Complexity: O(*n*) in the number of listeners; O(*n*) in the number of patterns for a name without
-    ///   listeners, and for its first post that only patterns match.
+    /// - Complexity: O(*n*) in the number of listeners. For a name without listeners, and for the first post to a name
+    ///   that only patterns match, also O(*n*) in the number of patterns.
     @inlinable @discardableResult
     public func post(
         _ message: Message,
@@ -97,7 +97,7 @@ extension NamedChannel {
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        // On the switchboard, so that a caller who makes this value only to post need not retain its parts.
+        // Done by the switchboard, so that a caller who makes this value only to post need not retain its parts.
         let post = PostOptions(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
         return switchboard.post(message, post, to: key)
     }
@@ -105,10 +105,10 @@ extension NamedChannel {
     /// Delivers a message, and suspends until every listener reached has finished with it, including async
     /// ones.
     ///
-    /// Inside a listener, it does not wait for that listener.
+    /// Inside a listener, this method does not wait for that listener.
     ///
-    /// - Parameter timeout: How long to wait; nil for no limit. The message stays delivered when the time is
-    ///   up; the report counts the listeners that have not finished.
+    /// - Parameter timeout: How long to wait; nil for no limit. When the time is up, delivery continues, and the report
+    ///   counts the listeners that have not finished.
     @discardableResult
     public func postAndWait(
         _ message: Message,
@@ -148,12 +148,12 @@ extension Switchboard {
         return MessageAddress.lending(message) { channel.list.post($0, post) }
     }
 
-    /// Returns the channel to post on, which nobody else may be handed; nil if there is no listener.
+    /// Returns the channel to post on; nil if there is no listener. It must not be passed to anyone else.
     fileprivate func channelToPost<Message: Sendable>(_ key: NameKey) -> Channel<Message>? {
         Self.unwrap { try channelToPost(key, of: Message.self) }
     }
 
-    /// As ``channelToPost(_:)`` does for a typed name.
+    /// Returns the channel to post on for a name given at run time; nil if there is no listener.
     /// - Throws: ``ChannelError/Code/typeMismatch``, if the name is in use for another kind or type.
     func channelToPost<Message: Sendable>(_ key: NameKey, of type: Message.Type) throws -> Channel<Message>? {
         if let found = try find(key, toPost: type) {
@@ -219,7 +219,7 @@ extension Switchboard {
         NamedChannel(self, name.key)
     }
 
-    /// The channel of a type of message, which has no name. The identity of the type counts, not its name.
+    /// The channel of a type of message, which has no name. Types are told apart by identity, not by name.
     @inlinable
     public subscript<Message: Sendable>(_ type: Message.Type) -> NamedChannel<Message> {
         NamedChannel(self, NameKey(of: type))

@@ -1,23 +1,26 @@
 internal import Synchronization
 
-/// A listener to a pattern: a list of its own, the hub, with one listener, and in every matching channel an
-/// entry that forwards to it. So it has one token and one mailbox, and a place by priority and registration
-/// in each channel. The lock of `forwarders` is taken inside that of ``PatternListeners``, and before lists'.
+/// A listener to a pattern. It has a list of its own, the hub, with one listener, and in every matching channel an
+/// entry that forwards to that listener. So it has one token and one mailbox, and a place by priority and registration
+/// in each channel.
 ///
-/// Each of those entries keeps this alive until no post can be at it; and this keeps them until it is detached, when
-/// the listener or the switchboard ends. So at its deinit no post can reach the listener any more.
+/// The lock of `forwarders` is taken inside that of ``PatternListeners``, and the locks of lists are taken inside it.
+///
+/// Each forwarding entry keeps this object alive until no post can be at the entry. This object keeps the entries until
+/// it is detached, when the listener or the switchboard ends. So when this object is deinitialized, no post can reach
+/// the listener anymore.
 final class PatternListener: Sendable {
-    /// What it hears of the channels that match.
+    /// What the listener receives of the channels that match.
     enum Kinds { case all, messages, states }
 
-    /// Nil for every channel, also those without a name.
+    /// The pattern; nil for every channel, including those without a name.
     let pattern: ChannelPattern?
     let hub: ListenerList
     let listener: ListenerEntry
     private let priority: ListenerPriority
     private let site: PackedSite
     private let kinds: Kinds
-    /// By the address of the channel's list; nil after `detach()`.
+    /// The forwarding entries, by the address of the channel's list; nil after `detach()`.
     private let forwarders = Locked<[UInt: ListenerEntry]?>([:])
     /// The tasks that wait until no post can reach the listener.
     private let waiters = Locked<[CheckedContinuation<Void, Never>]>([])
@@ -43,13 +46,13 @@ final class PatternListener: Sendable {
     }
 
     deinit {
-        // Its levels retain it.
+        // Closed, because the hub and its levels retain each other.
         hub.close()
         listener.didLeaveList()
         for waiter in waiters.withLock({ $0 }) { waiter.resume() }
     }
 
-    /// Resumes a task when no post can reach the listener.
+    /// Resumes a task once no post can reach the listener anymore.
     func resumeAtEnd(_ waiter: CheckedContinuation<Void, Never>) { waiters.withLock { $0.append(waiter) } }
 
     /// Whether it receives messages of a channel of this kind and name.
@@ -63,18 +66,18 @@ final class PatternListener: Sendable {
         return isOfAKind && matches(name)
     }
 
-    /// - Parameter name: Nil for the channel of a type.
+    /// - Parameter name: The name; nil for the channel of a type.
     func matches(_ name: String?) -> Bool {
         guard let pattern else { return true }
         return name.map { pattern.matches($0) } ?? false
     }
 
-    /// Adds a forwarder to a channel, unless there is one or this has been detached. Runs no user code. The
+    /// Adds a forwarding entry to a channel, unless the channel has one or this was detached. Runs no user code. The
     /// caller calls `didUnlock` of the list later.
     func attach(to list: ListenerList) {
         let forwarder = Forwarder(to: listener, of: hub, keeping: self)
         let entry = list.makeEntry(Registration(nil, .forwarder(forwarder), ListenerOptions(priority, site), .nothing))
-        // In one section: whoever removes the entry from `forwarders` finds it in the list.
+        // In one critical section, so that a thread that removes the entry from `forwarders` finds it in the list.
         forwarders.withLock { forwarders in
             guard forwarders != nil, forwarders?[list.address] == nil else { return }
             forwarders?[list.address] = entry
@@ -82,7 +85,7 @@ final class PatternListener: Sendable {
         }
     }
 
-    /// Forgets a channel that was deallocated.
+    /// Forgets a channel that was deallocated or finished.
     func forget(_ list: ListenerList) {
         let entry = forwarders.withLock { $0?.removeValue(forKey: list.address) }
         withExtendedLifetime(entry) {}
@@ -90,7 +93,7 @@ final class PatternListener: Sendable {
 
     func detach(from list: ListenerList) { forwarders.withLock { $0?.removeValue(forKey: list.address) }?.cancel() }
 
-    /// Removes the forwarders from every channel, and adds no more: O(*n*) in their number, without a lock.
+    /// Removes the forwarding entries from every channel, and adds no more. O(*n*) in their number, without a lock.
     func detach() {
         let all = forwarders.withLock { forwarders -> [UInt: ListenerEntry]? in
             defer { forwarders = nil }

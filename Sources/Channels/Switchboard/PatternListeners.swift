@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// The listeners to patterns of a switchboard. Under the lock no user code runs and no names are walked; the
-/// locks of shards and lists are taken inside it.
+/// A switchboard's listeners to patterns. Under the lock, no user code runs and names are not visited. The locks of
+/// `PatternListener`, shards and lists are taken inside it.
 ///
-/// A channel and a pattern added at the same time find each other, exactly once: a pattern is entered here
-/// before it walks the channels, and a channel is attached to the patterns and entered in one section of the
-/// lock. Whichever comes second finds the forwarder (`PatternListener.attach`). A channel that loses its name while a
-/// pattern walks does not keep the pattern.
+/// A channel and a pattern added at the same time find each other, and are attached only once. A pattern is entered
+/// here before it visits the channels, and a channel is attached to the patterns and entered in one critical section.
+/// Whichever comes second finds the forwarding entry (`PatternListener.attach`). If a channel loses its name while a
+/// pattern visits the channels, it does not keep the pattern.
 final class PatternListeners: Sendable {
     private struct Table { var listeners: [PatternListener] = [] }
 
@@ -22,7 +22,7 @@ final class PatternListeners: Sendable {
 
     var all: [PatternListener] { table.withLock { $0.listeners } }
 
-    /// Whether a pattern that has a listener matches a name; nil for the channel of a type.
+    /// Whether any pattern that has a listener matches a name (nil for the channel of a type).
     func match(_ name: String?) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
         return all.contains { $0.matches(name) && !$0.hub.isEmptyNow }
@@ -36,15 +36,15 @@ final class PatternListeners: Sendable {
         }
         for (slot, _) in registry.channels where listener.matches(slot.kind, named: slot.list.name) {
             listener.attach(to: slot.list)
-            // A name is freed first, and its channel detached afterwards: one of the two threads sees what the other
+            // A thread that frees a name detaches the channel afterwards, so one of the two threads sees what the other
             // did.
             if !registry.withShard(of: slot.key, { $0.holds(slot) }) { listener.detach(from: slot.list) }
             slot.list.didUnlock()
         }
     }
 
-    /// Attaches the matching patterns to a new channel and enters it, with no pattern added in between. The
-    /// caller then calls `didUnlock` of the list.
+    /// Attaches the matching patterns to a new channel and enters the channel, so that no pattern can be added in
+    /// between. The caller then calls `didUnlock` of the list.
     func attaching(
         to list: ListenerList,
         _ kind: ChannelContent,
@@ -61,7 +61,7 @@ final class PatternListeners: Sendable {
         for listener in all where listener.matches(list.name) { listener.forget(list) }
     }
 
-    /// Detaches all patterns from a channel that has lost its name.
+    /// Detaches all patterns from a channel whose name was freed.
     func detach(from list: ListenerList) {
         guard count.load(ordering: .acquiring) > 0 else { return }
         for listener in all { listener.detach(from: list) }
@@ -69,8 +69,8 @@ final class PatternListeners: Sendable {
 
     func remove(_ listener: PatternListener) {
         let wasIn = table.withLock { table in
-            // Not removed in place, because others read the array without the lock. That would be safe, but
-            // the thread sanitizer does not see the order, which is in the runtime.
+            // Not removed in place, because other threads read the array without the lock. That would be safe, but the
+            // thread sanitizer would not see the synchronization, which is in the runtime.
             let others = table.listeners.filter { $0 !== listener }
             guard others.count < table.listeners.count else { return false }
             table.listeners = others

@@ -1,9 +1,10 @@
-/// The channels of a switchboard by name, in shards so that changes of different names rarely contend.
-/// Look-ups take no lock, see `RegistryShard+Read`.
+/// The channels of a switchboard by name, in shards, so that changes of different names rarely contend. Lookups take no
+/// lock: see `RegistryShard+Read`.
 final class Registry: Sendable {
     private static let shardCount = 16
     private let shards: [RegistryShard]
-    /// Uncounted: `shards` keeps the shards, and threads that post at the same time share no reference count.
+    /// The shards, uncounted, so that threads that post at the same time share no reference count. `shards` keeps them
+    /// alive.
     private let references: [Unretained<RegistryShard>]
 
     init() {
@@ -19,7 +20,7 @@ final class Registry: Sendable {
 
     /// The channel of a name, if there is one.
     ///
-    /// - Throws: ``ChannelError/Code/typeMismatch``, naming both.
+    /// - Throws: ``ChannelError/Code/typeMismatch``, naming both types, if the name is in use for another kind or type.
     func channel(_ key: NameKey, kind: ChannelContent) throws -> AnyObject? {
         guard let (object, found) = withShard(of: key, { $0.object(key) }) else { return nil }
         guard found == kind else { throw Self.mismatch(key, found, kind) }
@@ -30,8 +31,8 @@ final class Registry: Sendable {
         ChannelError(.typeMismatch, name: key.text, "channel \(quoted(key.text)) carries \(found), not \(wanted)")
     }
 
-    /// Every channel that is there from the beginning of this call to its end, and perhaps others; one may be there
-    /// twice. They are alive as long as the array.
+    /// Every channel that exists from the beginning of this call to its end, and perhaps others. A channel may be
+    /// included twice. The array keeps them alive.
     ///
     /// No lock is held for more than ``RegistryShard/longestPortion`` names.
     var channels: [FoundChannel] {

@@ -1,15 +1,17 @@
 internal import Synchronization
 
-/// One shard of the names. `table`, `order` and `kept` are changed under `lock`; the table is read without it,
-/// see `RegistryShard+Read`. Objects are released outside: a deinit is user code.
+/// One shard of the names.
+///
+/// Guards: `lock` guards `order`, `kept` and changes of the table, which is read without it: see `RegistryShard+Read`.
+/// Objects are released after unlocking, because a deinit is user code.
 ///
 /// A channel that a post makes because patterns match its name is *kept* for the next post, as long as they do. Nobody
-/// else has it: it is neither found nor shown, and makes way for a channel of another type. Whoever asks for the
-/// channel of the name is handed it, and from then on it is like any other.
+/// else has a reference to it: it is neither found nor shown, and is replaced if a channel of another type is made. If
+/// someone asks for the channel of the name, the kept one is handed out, and from then on it is like any other.
 final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see above
-    /// The most names visited in one section of the lock, which takes some ten microseconds.
+    /// The most names visited in one critical section, which takes about ten microseconds.
     static let longestPortion = 64
-    /// The most channels kept: names that are invented at run time must not exhaust memory.
+    /// The most channels kept, so that names made up at run time cannot exhaust memory.
     private static let mostKept = 64
 
     /// The address of the table, retained.
@@ -26,20 +28,20 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
         table?.release()
     }
 
-    /// Used under the lock, or after announcing that the shard is read.
+    /// The table. Used under the lock, or after announcing that the shard is read.
     var table: Unretained<NameTable>? { Unretained(address: tableAddress.load(ordering: .sequentiallyConsistent)) }
 
     var mostVisitedAtOnce: Int { mostVisited.load(ordering: .relaxed) }
 
-    /// The channel that a name has after entering one, and what was removed for it.
+    /// The channel that a name has after one was entered, and what was removed for it.
     typealias Entered = (object: AnyObject, kind: ChannelContent, removed: Removed)
 
-    /// What a change has made unreachable: counted references, on which readers may still rely.
+    /// What a change has made unreachable: counted references to objects that readers may still use.
     typealias Removed = [Unretained<AnyObject>]
 
-    /// Enters a channel, unless the name has one by now.
+    /// Enters a channel, unless the name already has one.
     ///
-    /// The caller, once it holds no lock, hands what was removed for it to ``release(_:)``.
+    /// Once the caller holds no lock, it passes what was removed to ``release(_:)``.
     func enter(_ slot: RegistrySlot, _ object: AnyObject) -> Entered {
         lock.withLock {
             var removed: Removed = []
@@ -48,9 +50,10 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
                 if found.isKept, !slot.isKept { handOut(found, &removed) }
                 return (object, found.kind, removed)
             }
-            // The object replaced was deallocated, or kept.
+            // The replaced object was deallocated, or was a kept one.
             if let found { takeOut(found, &removed) }
-            // Not where one has just been taken out and the table become smaller: there is room.
+            // After a slot was taken out and the table became smaller, there is room, so the table is copied at most
+            // once.
             copyTable(if: \.isFull, &removed)
             table?.borrow { $0.insert(slot) }
             slot.position = order.count
@@ -60,7 +63,8 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
         }
     }
 
-    /// Removes a channel just kept if no pattern matches it any more, or the oldest one if there are too many.
+    /// Removes a channel that was just kept if no pattern matches it anymore, or the oldest kept one if there are too
+    /// many.
     func limitKept(_ key: NameKey) {
         var removed: Removed = []
         lock.withLock {
@@ -78,7 +82,7 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
         var removed: Removed = []
         lock.withLock {
             guard let slot = self.slot(of: key), slot.list === list else { return }
-            // Read under the lock: of two threads, the later one reads the later count.
+            // Read under the lock, so that the later of two threads reads the later count.
             if list.hasOwnListeners {
                 slot.hold(object)
             } else if slot.isKept {
@@ -93,7 +97,7 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
 
     func remove(_ key: NameKey) -> ListenerList? {
         var removed: Removed = []
-        // Released with the others, without the lock.
+        // Released like the others, without the lock.
         var living: AnyObject?
         var list: ListenerList?
         lock.withLock {
@@ -106,7 +110,7 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
         return living == nil ? nil : list
     }
 
-    /// Frees the name of a deallocated channel.
+    /// Frees the name of a channel that was deallocated or finished.
     func removeGone(_ key: NameKey, _ list: ListenerList) {
         var removed: Removed = []
         lock.withLock {
@@ -116,15 +120,15 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
         release(removed)
     }
 
-    /// Finds every channel of the shard that is there from the beginning of this call to its end.
+    /// Finds every channel that is in the shard from the beginning of this call to its end.
     ///
-    /// From the end to the beginning: where a name is removed, the last one takes its place. If that is
-    /// ahead, the last one, which has been found, is found again; if it has been passed, nothing is
-    /// missed. What is entered meanwhile comes behind.
+    /// Visits names from the end to the beginning. When a name is removed, the last one takes its place. If that place
+    /// is still ahead, the last one, already found, is found again; if the place has been passed, nothing is missed.
+    /// Names entered meanwhile are added at the end.
     func find(_ found: inout [FoundChannel]) {
         var rest = Int.max
         while rest > 0 {
-            // Room for them, and what is not kept, are made and released without the lock.
+            // Memory is allocated, and channels are released, without the lock.
             var portion: [FoundChannel] = []
             portion.reserveCapacity(Self.longestPortion)
             lock.withLock {
@@ -139,13 +143,13 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
 
     // MARK: Under the lock
 
-    // The table holds it.
+    // The table keeps the slot alive.
     private func slot(of key: NameKey) -> RegistrySlot? { table?.borrow { $0.find(key)?.object } }
 
     private func forgetKept(_ slot: RegistrySlot) { if slot.isKept { kept.removeAll { $0 === slot } } }
 
     private func handOut(_ slot: RegistrySlot, _ removed: inout Removed) {
-        // Before it is not kept any more.
+        // Before `isKept` becomes false.
         forgetKept(slot)
         if let object = slot.handOut() { removed.append(object) }
     }
@@ -165,7 +169,7 @@ final class RegistryShard: HazardDomain, @unchecked Sendable {  // guards: see a
     private func copyTable(if isDue: (NameTable) -> Bool, _ removed: inout Removed) {
         guard let table, table.borrow(isDue) else { return }
         removed.append(table.untyped)
-        // Seen by every reader that has not announced itself yet.
+        // Every reader that has not announced itself yet will see the copy.
         let copy = Unretained.retaining(table.borrow { $0.copy() })
         tableAddress.store(copy.address, ordering: .sequentiallyConsistent)
     }

@@ -3,7 +3,7 @@ internal import Synchronization
 /// One name in use. `held` and `kept` are atomic, and changed under the shard's lock, which guards `position`.
 final class RegistrySlot: @unchecked Sendable {  // guards: see above
     let key: NameKey
-    /// The type of the messages, if it carries messages.
+    /// The type of the messages, if the channel carries messages.
     let messageType: ObjectIdentifier?
     let list: ListenerList
     /// The list, uncounted: posts neither retain nor release it.
@@ -44,11 +44,12 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     /// The object, if it is still alive. Used like ``heldObject``.
     var living: AnyObject? { heldObject?.object ?? object }
 
-    /// Never becomes true again. Stays true in a slot that has been taken out, which a reader may still have found.
+    /// Whether the channel is kept for posts only. Never becomes true again. Stays true in a slot that was taken out,
+    /// which a reader may still have found.
     @inline(__always)
     var isKept: Bool { kept.load(ordering: .acquiring) }
 
-    /// Whether a channel made for one may be used for the other.
+    /// Whether the channel of one slot may be used for the other.
     func isLike(_ other: RegistrySlot) -> Bool { kind == other.kind && list.reentrancy == other.list.reentrancy }
 
     // MARK: Under the lock
@@ -58,17 +59,18 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
         held.store(Unretained<AnyObject>.retaining(object).address, ordering: .releasing)
     }
 
-    /// Stops keeping the object alive. The caller takes over the reference, on which posts may still rely.
+    /// Stops keeping the object alive. The caller takes over the reference; posts may still use the object.
     func letGo() -> Unretained<AnyObject>? {
         Unretained(address: held.exchange(0, ordering: .sequentiallyConsistent))
     }
 
-    /// Stops keeping the channel, which from here on lives as long as somebody has it. Otherwise as ``letGo()``.
+    /// Turns a kept channel into an ordinary one, which from now on lives only as long as others hold it. Returns the
+    /// reference as ``letGo()`` does.
     func handOut() -> Unretained<AnyObject>? {
         kept.store(false, ordering: .sequentiallyConsistent)
         return letGo()
     }
 }
 
-/// A channel that was found among others, alive as long as this value.
+/// A channel of the registry, kept alive by this value.
 typealias FoundChannel = (slot: RegistrySlot, channel: AnyObject)

@@ -13,7 +13,7 @@ public struct RequestName<Request: Sendable, Response: Sendable>: Hashable, Send
     /// The text of the name.
     public var text: String { key.text }
 
-    /// Creates a name from a text at run time.
+    /// Creates a name from a string at run time.
     /// - Throws: ``ChannelError/Code/invalidName``.
     public init(validating text: String) throws { key = try NameKey(validating: text) }
 

@@ -10,7 +10,7 @@ public struct StateName<State: Sendable>: Hashable, Sendable, ExpressibleByStrin
     /// The text of the name.
     public var text: String { key.text }
 
-    /// Creates a name from a text at run time.
+    /// Creates a name from a string at run time.
     /// - Throws: ``ChannelError/Code/invalidName``.
     public init(validating text: String) throws { key = try NameKey(validating: text) }
 

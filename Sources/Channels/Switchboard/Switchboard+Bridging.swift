@@ -1,9 +1,9 @@
 /// The parts of a switchboard that bridges use.
 extension Switchboard {
-    /// Receives messages posted in this process to names that match a pattern, but no states and no requests.
+    /// Receives the messages posted in this process to names that match a pattern, but no states or requests.
     ///
-    /// The listener comes last. It is asynchronous, one message at a time, so that `postAndWait` waits for
-    /// the body and reports what it throws. The body reports the fault itself.
+    /// The listener comes after all others. It is asynchronous and handles one message at a time, so that `postAndWait`
+    /// waits for the body and reports what it throws. The body itself raises the fault.
     ///
     /// - Parameters:
     ///   - buffering: How many messages may wait for the body.
@@ -39,12 +39,13 @@ extension Switchboard {
         return register(listener, matching: pattern, hearing: .messages)
     }
 
-    /// The values of named states whose name matches a pattern, including states made later; no messages.
+    /// The values of named states whose name matches a pattern, including states created later. Does not include
+    /// messages.
     package func states(matching pattern: ChannelPattern) -> some Listenable<Posted<any Sendable>> {
         MatchingChannels(switchboard: self, pattern: pattern, kinds: .states)
     }
 
-    /// The named states of a type that there are now.
+    /// The named states of a type that exist now.
     package func states<State: Sendable>(of type: State.Type) -> [(name: String, state: StateChannel<State>)] {
         registry.channels.compactMap { slot, channel in
             guard slot.kind == .state(type), let name = slot.list.name else { return nil }
@@ -52,15 +53,15 @@ extension Switchboard {
         }
     }
 
-    /// The state of a name, if there is one of that type.
+    /// The state with a name, if there is one and it has that type.
     package func state<State: Sendable>(ifMade name: String, of type: State.Type) -> StateChannel<State>? {
         guard let key = try? NameKey(validating: name) else { return nil }
         let found = try? registry.channel(key, kind: .state(type))
         return found.map { known($0, as: StateChannel<State>.self) }  // as the kind says
     }
 
-    /// Reports to the caller awaiting the running post on this thread that a bridge cannot take its message.
-    /// - Parameter error: The error, which has been reported.
+    /// Tells the task that awaits the post running on this thread that a bridge cannot take its message.
+    /// - Parameter error: The error. Its fault has already been raised.
     package static func refusePost(because error: any Error, fileID: StaticString = #fileID, line: UInt = #line) {
         let post = ThreadReference.current.pointee.top
         let site = PackedSite(fileID, line).site
@@ -70,8 +71,8 @@ extension Switchboard {
     }
 
     /// Delivers a message from another process, if there are listeners.
-    /// - Parameter onEnd: Called on any thread when every listener has finished with it; the report is empty
-    ///   then. If nil, this method suspends until they have finished.
+    /// - Parameter onEnd: Called on any thread when every listener has finished with the message; the report returned
+    ///   is then empty. If nil, this method suspends until they have finished.
     /// - Throws: ``ChannelError/Code/typeMismatch`` if the name is in use for another kind or type.
     package func deliver<Message: Sendable>(
         _ message: Message,
@@ -95,19 +96,19 @@ extension Switchboard {
 }
 
 extension StateChannel {
-    /// Whether the value was ever set, here or from another process: not if it is the initial one.
+    /// Whether the value was ever set, here or from another process. False while it is the initial one.
     package var wasSet: Bool { core.wasSet }
 
-    /// Stores the initial value of another process, unless this state was ever set.
+    /// Stores another process's initial value, unless this state was ever set.
     /// - Returns: Whether it did.
     package func setInitial(_ value: State, from origin: MessageOrigin, isolation: isolated (any Actor)? = #isolation)
         -> Bool
     {
-        // Keeps the replaced value until the end of this method, so that it is released without the lock.
+        // Keeps the replaced value until the end of this method, so that it is released after unlocking.
         var other = value
         defer { withExtendedLifetime(other) {} }
         let post = PostOptions(isolation: isolation, Envelope(core.list.name, origin: origin))
-        // What is not stored is not recorded.
+        // A value that is not stored must not be traced.
         guard !core.wasSet else { return false }
         var isStored = false
         _ = core.update(post, isInitial: true) { stored in
@@ -125,6 +126,6 @@ extension StateChannel {
 }
 
 extension ListenerPriority {
-    /// After every other.
+    /// The priority after every other one.
     package static let last = ListenerPriority(.min)
 }

@@ -1,12 +1,12 @@
-/// A channel as it is shown to people, in the text of a switchboard or in a snapshot.
+/// A channel as it is shown in a switchboard's description or a snapshot.
 package struct ShownChannel {
-    /// The name, the protocol or the pattern; without any, the message type.
+    /// The channel's name, protocol or pattern, or its message type if it has none of these.
     package let name: String
     package let kind: ChannelKind
     package let messageType: String
-    /// Nil for a name to which somebody posts, and that has no channel because nobody listens.
+    /// The list; nil for a name that is posted to but has no channel, because nobody listens.
     package let list: ListenerList?
-    /// The posts to a name without a channel.
+    /// The number of posts to a name without a channel.
     package let unreceivedCount: Int
 
     package init(_ name: String, _ kind: ChannelKind, _ messageType: String, _ list: ListenerList?, unreceived: Int = 0)
@@ -23,13 +23,13 @@ package struct ShownChannel {
 
 /// What is on a switchboard at one moment.
 package struct ShownSwitchboard {
-    /// By name.
+    /// The named channels, sorted by name.
     package let channels: [ShownChannel]
-    /// By the name of the protocol.
+    /// The protocol channels, sorted by the name of the protocol.
     package let protocols: [ShownChannel]
-    /// In the order of registration.
+    /// The listeners to patterns, in the order of registration.
     package let patterns: [ShownChannel]
-    /// The channels without a name that are shown, too.
+    /// Other channels that are also shown, because the diagnostics watch them.
     package let watched: [ShownChannel]
 }
 
@@ -38,7 +38,7 @@ extension Switchboard {
     package var shown: ShownSwitchboard {
         var channels: [ShownChannel] = []
         var seen: Set<UInt> = []
-        // One that is kept for posts is there if what is posted on it is counted.
+        // A channel kept for posts is included only if its posts are counted.
         for (slot, _) in registry.channels
         where (!slot.isKept || slot.list.isObserved) && seen.insert(slot.list.address).inserted {
             channels.append(ShownChannel(slot.displayName, slot.kind.kind, slot.kind.types, slot.list))
@@ -65,12 +65,12 @@ extension Switchboard {
         for listener in patterns.all { body(listener.hub) }
     }
 
-    /// The most names that have been visited under one section of a lock: for tests.
+    /// The most names that have been visited in one critical section. For tests.
     package var mostNamesVisitedAtOnce: Int { registry.mostVisitedAtOnce }
 }
 
 extension Switchboard: CustomStringConvertible {
-    /// A table: a line for each channel, for each of its listeners, and for each lane in which messages wait.
+    /// A table with a line for each channel, for each of its listeners, and for each lane in which messages wait.
     public var description: String {
         let shown = shown
         var count = 0
@@ -88,7 +88,7 @@ extension Switchboard: CustomStringConvertible {
             lines += channel.list?.activeInstrument?.summary ?? ""
             for listener in channel.listeners {
                 lines += "\n  \(listener)"
-                // The listener of a pattern is in each channel that matches, and counts once.
+                // A pattern's listener is in each matching channel, but is counted only once.
                 if listener.entry.deliveryKind != .pattern { count += 1 }
                 if let lane = listener.entry.lane { lanes[lane.id] = lane }
             }

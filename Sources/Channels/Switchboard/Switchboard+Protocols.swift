@@ -2,12 +2,12 @@ extension Switchboard {
     /// Returns the channel for a protocol type. Two protocols with the same name have separate channels.
     public func observers<Observer: Sendable>(_ observer: Observer.Type) -> ProtocolChannel<Observer> {
         let channel = protocols.channel(Observer.self) { ProtocolChannel(faults: faults) }
-        // Also for an existing one: an instrument that was added while it was entered may not have found it.
+        // For an existing channel, too: an instrument added while the channel was being entered may not have found it.
         instrument?.apply(to: channel.list)
         return channel
     }
 
-    /// Registers an observer of a protocol, held weakly. Adding it twice has no effect.
+    /// Registers an observer of a protocol, held weakly. Adding it again has no effect.
     /// - Returns: Whether it was added.
     /// - Precondition: The observer is an object.
     @discardableResult
@@ -48,7 +48,7 @@ extension Switchboard {
         _ body: (Observer) -> Void
     ) -> Int {
         guard let found = find(ofProtocol: type) else { return 0 }
-        // A channel found under a protocol is a channel of that protocol.
+        // The channel found under a protocol is a channel of that protocol.
         return known(found, as: ProtocolChannel<Observer>.self)
             .notify(from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation, body)
     }
@@ -67,8 +67,8 @@ protocol AnyProtocolChannel: AnyObject {
 
 extension ProtocolChannel: AnyProtocolChannel {}
 
-/// The protocol channels of a switchboard by the identity of their protocol. `channels` is guarded by `lock`.
-/// Unchecked because they are stored without their type; only those of Sendable protocols are.
+/// The protocol channels of a switchboard, by the identity of their protocol. `lock` guards `channels`. The conformance
+/// is unchecked because the channels are stored without their type. They are all Sendable, because their protocols are.
 final class ProtocolRegistry: @unchecked Sendable {
     private let lock = SpinLock()
     private var channels: [ObjectIdentifier: any AnyProtocolChannel] = [:]
@@ -78,7 +78,7 @@ final class ProtocolRegistry: @unchecked Sendable {
     }
 
     func existing<Observer: Sendable>(_ type: Observer.Type) -> ProtocolChannel<Observer>? {
-        // Entered below under the identity of the type of which it is generic.
+        // The channel was entered, below, under the identity of the type that it is generic over.
         existing(ObjectIdentifier(type)).map { known($0, as: ProtocolChannel<Observer>.self) }
     }
 

@@ -8,18 +8,17 @@
 /// ```
 ///
 /// ## Behavior
-/// - A name has one channel while anyone holds it, listens to it or intercepts it. Unused names take no
-///   memory and may be reused with another type. A sequence, or a task in
-///   ``Listenable/first(isolation:fileID:line:where:)``, counts as a listener; one of a pattern does not.
-/// - A name has one kind (messages, state, requests) and one type. A conflict between typed names traps; a
-///   conflict with a name given at run time throws ``ChannelError/Code/typeMismatch``. The message names both
-///   types.
-/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing.
-///   If only patterns match, a post costs several times as much as with a listener. The first post creates a
-///   channel for those that follow. Up to 1,024 such channels are kept, each for as long as a pattern matches
-///   it.
+/// - A name has one channel for as long as anyone holds it, listens to it or intercepts it. Unused names take no memory
+///   and may be reused with another type. A sequence, or a task in ``Listenable/first(isolation:fileID:line:where:)``,
+///   counts as a listener; a listener to a pattern does not.
+/// - A name has one kind (messages, state, requests) and one type. A conflict between typed names traps; a conflict
+///   with a name given at run time throws ``ChannelError/Code/typeMismatch``. The trap's message, or the error, names
+///   both types.
+/// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing. If only
+///   patterns match, a post costs several times as much as one to a listener, and the first such post creates a channel
+///   for those that follow. Up to 1,024 such channels are kept, each for as long as a pattern matches it.
 /// - Named states and request channels are kept until ``removeState(_:)`` or ``removeRequests(_:)``.
-/// - Everything else works as for ``Channel``.
+/// - Everything else works as described for ``Channel``.
 ///
 /// All methods may be called from any thread.
 public final class Switchboard: Sendable {
@@ -37,8 +36,8 @@ public final class Switchboard: Sendable {
 
     /// Creates a switchboard.
     /// - Parameters:
-    ///   - reentrancy: The default of its channels.
-    ///   - onFault: Called for each fault. The default, ``FaultHandler``, writes to standard error.
+    ///   - reentrancy: The default for its channels.
+    ///   - onFault: Called for each fault. If nil, faults are written to standard error: see ``FaultHandler``.
     public init(reentrancy: Reentrancy = .nested(limit: 64), onFault: FaultHandler? = nil) {
         self.reentrancy = reentrancy
         faults = FaultReporter(onFault, instruments)
@@ -46,8 +45,8 @@ public final class Switchboard: Sendable {
         reference.switchboard = self
     }
 
-    /// Returns the channel of a name, created if needed.
-    /// - Parameter reentrancy: Used if this call creates the channel. An existing one keeps its own; if that
+    /// Returns the channel of a name, creating it if needed.
+    /// - Parameter reentrancy: Used if this call creates the channel. An existing channel keeps its own; if that
     ///   differs, a fault is raised.
     /// - Precondition: The name is not in use for another kind or type.
     /// - Complexity: O(1).
@@ -67,7 +66,7 @@ public final class Switchboard: Sendable {
         registry.withShard(of: key) { $0.channel(key, ofMessages: ObjectIdentifier(type)) }
     }
 
-    /// The listeners of a name, whatever it stands for.
+    /// The list of a name, whatever kind of channel it stands for.
     func list(_ key: NameKey) -> ListenerList? { registry.withShard(of: key) { $0.list(key) } }
 
     @usableFromInline
@@ -75,7 +74,7 @@ public final class Switchboard: Sendable {
         Self.unwrap { try channel(key: key, of: Message.self, reentrancy: reentrancy) }
     }
 
-    /// Returns the channel of a name given at run time, created if needed.
+    /// Returns the channel of a name given at run time, creating it if needed.
     /// - Throws: ``ChannelError`` if the name is invalid, or in use for another kind or type.
     public func channel<Message: Sendable>(
         _ name: String,
@@ -90,7 +89,7 @@ public final class Switchboard: Sendable {
         return try channel(key: key, of: type, reentrancy: reentrancy)
     }
 
-    /// Returns the state of a name, created if needed, and kept until it is removed.
+    /// Returns the state of a name, creating it if needed. It is kept until it is removed.
     /// - Parameter initial: The first value; not evaluated if the state exists.
     /// - Precondition: The name is not in use for another kind or type.
     public func state<State: Sendable>(_ name: StateName<State>, initial: @autoclosure () -> State) -> StateChannel<
@@ -99,7 +98,7 @@ public final class Switchboard: Sendable {
         Self.unwrap { try state(key: name.key, of: State.self, initial: initial) }
     }
 
-    /// Returns the state of a name given at run time, created with a first value if needed.
+    /// Returns the state of a name given at run time, creating it with a first value if needed.
     /// - Throws: ``ChannelError`` if the name is invalid, or in use for another kind or type.
     public func state<State: Sendable>(
         _ name: String,
@@ -109,7 +108,7 @@ public final class Switchboard: Sendable {
         try state(key: NameKey(validating: name), of: type, initial: initial)
     }
 
-    /// Returns the request channel of a name, created if needed, and kept until it is removed.
+    /// Returns the request channel of a name, creating it if needed. It is kept until it is removed.
     /// - Precondition: The name is not in use for another kind or types.
     public func requests<Request: Sendable, Response: Sendable>(
         _ name: RequestName<Request, Response>
@@ -117,7 +116,7 @@ public final class Switchboard: Sendable {
         Self.unwrap { try requests(key: name.key, of: Request.self, returning: Response.self) }
     }
 
-    /// Returns the request channel of a name given at run time, created if needed.
+    /// Returns the request channel of a name given at run time, creating it if needed.
     /// - Throws: ``ChannelError`` if the name is invalid, or in use for another kind or type.
     public func requests<Request: Sendable, Response: Sendable>(
         _ name: String,
@@ -135,7 +134,8 @@ public final class Switchboard: Sendable {
         remove(name.key)
     }
 
-    /// Removes the channel of a type of message. A channel you still hold keeps working on its own.
+    /// Removes the channel of a type of message. A channel you still hold keeps working, but only for those who hold
+    /// it.
     /// - Returns: Whether there was one.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ type: Message.Type) -> Bool { remove(NameKey(of: type)) }
@@ -164,8 +164,8 @@ public final class Switchboard: Sendable {
         return remove(key)
     }
 
-    /// Ends every listener, interceptor, responder and observation that an object owns on this switchboard,
-    /// including those of patterns.
+    /// Ends every listener, interceptor and responder that an object owns on this switchboard, including listeners to
+    /// patterns, and removes the object as an observer.
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeListeners(of owner: AnyObject) {
         for (slot, _) in registry.channels { slot.list.removeListeners(of: owner) }
@@ -194,7 +194,7 @@ public final class Switchboard: Sendable {
         reentrancy: Reentrancy?
     ) throws -> Channel<Message> {
         let found = try registry.channel(key, kind: .messages(Message.self))
-        // The kind records the types of which the object is generic.
+        // The kind records the types that the object is generic over.
         let channel =
             try found.map { known($0, as: Channel<Message>.self) }
             ?? makeChannel(key: key, reentrancy: reentrancy, isKept: false)
@@ -202,8 +202,9 @@ public final class Switchboard: Sendable {
         return channel
     }
 
-    /// Makes the channel of a name, unless another thread was faster.
-    /// - Parameter isKept: Whether a post needs it because patterns match the name; see ``RegistryShard``.
+    /// Makes the channel of a name, unless another thread has done so first.
+    /// - Parameter isKept: Whether the channel is only made for a post, because patterns match the name; see
+    ///   ``RegistryShard``.
     func makeChannel<Message: Sendable>(
         key: NameKey,
         reentrancy: Reentrancy?,
@@ -215,7 +216,7 @@ public final class Switchboard: Sendable {
             faults: faults
         )
         let entered = try enter(made, made.list, key, .messages(Message.self), isKept: isKept)
-        // The kind records the type of which the object is generic.
+        // The kind records the type that the object is generic over.
         return known(entered, as: Channel<Message>.self)
     }
 
@@ -238,7 +239,7 @@ public final class Switchboard: Sendable {
             return try enter(made, made.list, key, kind)
         }
         let found = try registry.channel(key, kind: kind) ?? make()
-        // The kind records the types of which the object is generic.
+        // The kind records the types that the object is generic over.
         return known(found, as: StateChannel<State>.self)
     }
 
@@ -253,12 +254,12 @@ public final class Switchboard: Sendable {
             return try enter(made, made.list, key, kind)
         }
         let found = try registry.channel(key, kind: kind) ?? make()
-        // The kind records the types of which the object is generic.
+        // The kind records the types that the object is generic over.
         return known(found, as: RequestChannel<Request, Response>.self)
     }
 
-    /// Attaches the listeners of matching patterns to a new channel and enters it, unless another thread was
-    /// faster. Returns the channel that has the name now. Not generic, so that it is compiled only once.
+    /// Attaches the listeners of matching patterns to a new channel and enters the channel, unless another thread was
+    /// first. Returns the channel that has the name now. Not generic, so that it is compiled only once.
     private func enter(
         _ made: AnyObject,
         _ list: ListenerList,
@@ -270,25 +271,25 @@ public final class Switchboard: Sendable {
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
         let slot = RegistrySlot(key, kind, made, list, isKept: isKept)
         let entered = patterns.attaching(to: list, kind) { registry.withShard(of: key) { $0.enter(slot, made) } }
-        // Not under the lock of the patterns: this may release the last reference to a channel.
+        // Not under the lock of the patterns, because this may release the last reference to a channel.
         registry.withShard(of: key) { shard in
             shard.release(entered.removed)
             if isKept { shard.limitKept(key) }
         }
         list.didUnlock()
         guard entered.kind == kind else { throw Registry.mismatch(key, entered.kind, kind) }
-        // An instrument that has begun to look meanwhile may not have found it.
+        // An instrument added meanwhile may not have found the channel.
         instrument?.apply(to: list)
         return entered.object
     }
 
-    /// Frees the name of a deallocated channel.
+    /// Frees the name of a channel that was deallocated or finished.
     func hasClosed(_ list: ListenerList, _ key: NameKey) {
         registry.withShard(of: key) { $0.removeGone(key, list) }
         patterns.forget(list)
     }
 
-    /// For typed names, where a conflict is a programming error.
+    /// Traps if the body throws. For typed names, where a conflict is a programming error.
     static func unwrap<Value>(_ body: () throws -> Value) -> Value {
         do { return try body() } catch { trap(error) }
     }

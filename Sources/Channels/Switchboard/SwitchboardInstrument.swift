@@ -1,22 +1,22 @@
 internal import Synchronization
 
-/// What is told of the channels of a switchboard once somebody has looked. `Observation` of `ChannelsDiagnostics` is
-/// the one that there is. Called without a lock.
+/// Is notified of the channels of a switchboard once its diagnostics have been used. Called without a lock.
+/// `Observation` in `ChannelsDiagnostics` is the only implementation.
 package protocol SwitchboardInstrument: AnyObject, Sendable {
-    /// The list of a channel, a protocol or a pattern is on the switchboard, or is about to be.
+    /// Called when the list of a channel, protocol or pattern is on the switchboard or about to be.
     func apply(to list: ListenerList)
 
-    /// Nobody received a post to a name that has no channel.
+    /// Called when nobody received a post to a name that has no channel.
     func noteUnreceived(_ name: @autoclosure () -> String, _ type: any Any.Type)
 
-    /// The posts to each name that has no channel.
+    /// The number of posts to each name that has no channel.
     var unreceived: [(name: String, type: any Any.Type, posts: Int)] { get }
 
-    /// The channels that are shown beside those of the switchboard.
+    /// The channels that are shown in addition to those of the switchboard.
     var watched: [ShownChannel] { get }
 }
 
-/// The place of the instrument. `instrument` is guarded by its mutex and written once, before `isSet`.
+/// Holds the instrument. `instrument` is guarded by its mutex, and written once, before `isSet`.
 final class InstrumentSlot: Sendable {
     private let isSet = Atomic<Bool>(false)
     private let guarded = Locked<(any SwitchboardInstrument)?>(nil)
@@ -44,8 +44,8 @@ extension Switchboard {
         observer.ensure(make)
     }
 
-    /// Adds an instrument.
-    /// - Returns: The token. Keep it: the instrument is used while it lives.
+    /// Adds an instrument, which is used as long as the token lives.
+    /// - Returns: The token. Keep it: the instrument is removed when the token is released.
     public func addInstrument(_ instrument: some ChannelInstrument) -> InstrumentToken {
         InstrumentToken(instruments, instruments.add(instrument))
     }

@@ -1,6 +1,6 @@
-/// How channels find their switchboard: weakly, because it may hold them. One for all channels, held by the
-/// switchboard: forming a weak reference allocates, and a side table to which nothing points looks like a
-/// leak to the leak sanitizer, as for ``Switchboard/shared``.
+/// Lets channels find their switchboard. The references are weak, because the switchboard may hold the channels. All
+/// channels share one object, which the switchboard holds, for two reasons: forming a weak reference allocates, and a
+/// side table to which nothing points, as with ``Switchboard/shared``, looks like a leak to the leak sanitizer.
 final class SwitchboardReference: @unchecked Sendable {  // written once, before the switchboard is shared
     private(set) weak var registry: Registry?
     private(set) weak var patterns: PatternListeners?
@@ -12,13 +12,13 @@ final class SwitchboardReference: @unchecked Sendable {  // written once, before
     }
 }
 
-/// Tells the switchboard of changes to a named channel's list.
-final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
+/// Notifies the switchboard of changes to a named channel's list.
+final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initializer only
     private let key: NameKey
     private let reference: SwitchboardReference
     /// The channel, if it is kept only while it has listeners.
     private weak var channel: AnyObject?
-    /// The next delegate to tell.
+    /// The next delegate to notify.
     private let next: (any ListenerListDelegate)?
 
     init(

@@ -8,8 +8,10 @@ public struct BufferingPolicy: Equatable, Sendable {
     package let kind: Kind
     package let limit: Int
 
-    /// Leaves the choice to the source: a channel keeps every message; a state does, too, for a listener, and
-    /// for a sequence only the newest value, so the last one read is the one stored.
+    /// Leaves the choice to the source.
+    ///
+    /// A channel keeps every message. A state keeps every value for a listener, but only the newest one for a sequence,
+    /// so that the last value read is the one stored.
     public static let automatic = BufferingPolicy(kind: .automatic, limit: .max)
 
     /// Keeps every message.

@@ -21,7 +21,7 @@ enum ChannelContent {
         }
     }
 
-    /// The types, as snapshots show them.
+    /// The types of what the channel carries, as snapshots show them.
     var types: String {
         switch self {
         case .messages(let type), .state(let type): "\(type)"
@@ -29,7 +29,7 @@ enum ChannelContent {
         }
     }
 
-    /// Whether the switchboard keeps the channel until it is removed.
+    /// Whether the switchboard keeps such a channel until it is removed.
     var isHeld: Bool { if case .messages = self { false } else { true } }
 }
 

@@ -5,10 +5,10 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         private enum Storage { case typeMismatch, invalidName, noResponder, timedOut, recursionLimit }
         private let storage: Storage
 
-        /// The name is in use for another type of message, or for another kind of channel. Use its type, or
-        /// another name.
+        /// The name is in use for another type of message, or for another kind of channel. Use the name with that type
+        /// and kind, or use another name.
         public static let typeMismatch = Code(storage: .typeMismatch)
-        /// The text is not a valid name or pattern. Reject the text: the description says what is wrong.
+        /// The text is not a valid name or pattern. Reject it: the description says what is wrong with it.
         public static let invalidName = Code(storage: .invalidName)
         /// No responder is registered, or all of them are paused. Register one, resume one, or try again
         /// later.
@@ -16,8 +16,8 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         /// Too many requests are nested: a responder asked another, which asked another, and so on. End the
         /// cycle of responders.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// The time is up: of a request, or of a wait for a message. A responder may still be at work: only
-        /// retry requests that are safe to repeat, or raise the timeout.
+        /// A request, or a wait for a message, has run out of time. A responder may still be working, so only retry
+        /// requests that are safe to repeat, or raise the timeout.
         public static let timedOut = Code(storage: .timedOut)
 
         /// The name of the code: `typeMismatch`.

@@ -1,5 +1,5 @@
-/// Observes the faults of a switchboard, and its posts and deliveries while the `diagnostics` of
-/// `ChannelsDiagnostics` are `.trace`.
+/// Observes the faults of a switchboard, and its posts and deliveries while its `diagnostics` (in
+/// `ChannelsDiagnostics`) are `.trace`.
 ///
 /// By default, each method only delivers the message or calls the listener.
 ///
@@ -13,25 +13,25 @@
 /// let token = board.addInstrument(Stopwatch())
 /// ```
 ///
-/// The methods are called without a lock, on the thread and in the task that posts the message or runs the
-/// listener: they must not block. An instrument may use channels; its own synchronous posts are not passed to
-/// instruments. Instruments are nested in the order added.
+/// The methods are called without a lock, on the thread and in the task that posts the message or runs the listener:
+/// they must not block. An instrument may use channels; its own synchronous posts are not passed to instruments. If
+/// there are several instruments, they are nested in the order added.
 public protocol ChannelInstrument: Sendable {
     /// Wraps the post of a message.
-    /// - Parameter deliver: Delivers the message: when it returns, direct listeners have run, and the message
-    ///   is enqueued for the others. Call it at most once; if you do not, the message is delivered when this
+    /// - Parameter deliver: Delivers the message: when it returns, direct listeners have run, and the message is
+    ///   enqueued for the others. Call it at most once. If you do not call it, the message is delivered when this
     ///   method returns. Its argument becomes ``DeliveryEvent/context``.
     func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void)
 
     /// Wraps the call of a synchronous listener.
-    /// - Parameter call: Calls the listener. Call it at most once; if you do not, the listener is called
-    ///   when this method returns.
+    /// - Parameter call: Calls the listener. Call it at most once. If you do not call it, the listener is called when
+    ///   this method returns.
     func deliver(_ delivery: DeliveryEvent, _ call: () -> Void)
 
     /// Wraps the call of an async listener or a responder.
     /// - Parameters:
     ///   - isolation: The isolation in which the listener begins to run.
-    ///   - call: Calls the listener. Call it at most once; if you do not, the listener is called when this
+    ///   - call: Calls the listener. Call it at most once. If you do not call it, the listener is called when this
     ///     method returns.
     func deliver(
         _ delivery: DeliveryEvent,
@@ -63,7 +63,7 @@ extension ChannelInstrument {
 
 /// A post of a message, as instruments see it.
 public struct PostEvent: Sendable {
-    /// The name of the channel, or its type without one.
+    /// The name of the channel, or its type if it has no name.
     public let channelName: String
     /// The kind of the channel.
     public let channelKind: ChannelKind

@@ -1,6 +1,6 @@
-/// The way in which messages reach a listener.
+/// How messages reach a listener.
 ///
-/// More ways may be added in minor releases: keep a `default` when matching.
+/// Kinds may be added in minor releases: keep a `default` when matching.
 public struct DeliveryKind: Hashable, Sendable, CustomStringConvertible {
     private enum Storage: String {
         case interceptor, direct, mainActor, actor, queue, async, sequence, pattern, responder
@@ -20,7 +20,7 @@ public struct DeliveryKind: Hashable, Sendable, CustomStringConvertible {
     public static let queue = DeliveryKind(storage: .queue)
     /// By awaiting an async closure.
     public static let async = DeliveryKind(storage: .async)
-    /// Read by a sequence.
+    /// By being read from a sequence.
     public static let sequence = DeliveryKind(storage: .sequence)
     /// Through the listener of a pattern.
     public static let pattern = DeliveryKind(storage: .pattern)

@@ -1,13 +1,13 @@
 /// The outcome of a message posted with ``Channel/postAndWait(_:from:echo:timeout:fileID:line:isolation:)``.
 ///
-/// `reachedCount` = `completedCount` + `failures.count` + `droppedCount` + `discardedCount` +
-/// `unfinishedCount`. The last is 0 unless the time was up, or the waiting task was cancelled.
+/// `reachedCount` = `completedCount` + `failures.count` + `droppedCount` + `discardedCount` + `unfinishedCount`. The
+/// last of these is 0 unless the time was up, or the waiting task was cancelled.
 public struct DeliveryReport: Sendable {
-    /// How many listeners the message was handed to.
+    /// How many listeners the message was passed to.
     public internal(set) var reachedCount = 0
     /// How many listeners finished without an error. A sequence finishes once the message is in its buffer.
     public internal(set) var completedCount = 0
-    /// How many of those are sequences, whose readers may not have it yet.
+    /// How many of those are sequences, whose readers may not have read it yet.
     package internal(set) var bufferedCount = 0
     /// The listeners that threw.
     public internal(set) var failures: [DeliveryFailure] = []
@@ -18,7 +18,7 @@ public struct DeliveryReport: Sendable {
 
     /// Creates a report, for test doubles.
     ///
-    /// It has reached the listeners of every kind given here.
+    /// Its ``reachedCount`` is the sum of the numbers given here.
     public init(
         completedCount: Int = 0,
         failures: [DeliveryFailure] = [],
@@ -36,10 +36,10 @@ public struct DeliveryReport: Sendable {
     /// How many listeners had not finished when the wait ended: its time was up, or its task was cancelled.
     public var unfinishedCount: Int { reachedCount - completedCount - failures.count - droppedCount - discardedCount }
 
-    /// Whether the message reached a listener, and every listener reached has finished without an error.
+    /// Whether the message reached at least one listener, and every listener reached has finished without an error.
     ///
-    /// False if there were no listeners, or if an interceptor stopped the message. Listeners of patterns are
-    /// listeners, and so is a bridge that carries the message to other processes.
+    /// False if there were no listeners, or if an interceptor stopped the message. Listeners to patterns count as
+    /// listeners, and so does a bridge that carries the message to other processes.
     public var isComplete: Bool { reachedCount > 0 && completedCount == reachedCount }
 }
 

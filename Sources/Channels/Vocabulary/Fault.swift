@@ -1,4 +1,4 @@
-/// Describes a problem that did not stop the library.
+/// Describes a problem that does not stop the channel.
 public struct Fault: Sendable, CustomStringConvertible {
     /// The kind of a fault. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -8,12 +8,12 @@ public struct Fault: Sendable, CustomStringConvertible {
         }
         private let storage: Storage
 
-        /// A post or a change of a state was refused: posts of the channel were nested too deeply on the
-        /// thread, too many changes had led to it, or too little of the thread's stack was left. End the loop
-        /// of posts, or post from a task.
+        /// A post or a change of a state was refused: posts of the channel were nested too deeply on the thread, too
+        /// many changes had led to it, or too little of the thread's stack was left. End the loop of posts or changes,
+        /// or make them from a task.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// Too many values of a state are pending: its listeners are slower than its setters. Set less often,
-        /// or let listeners take the newest value only.
+        /// Too many values of a state are pending: its listeners are slower than its setters. Set values less often, or
+        /// let listeners take only the newest one.
         public static let stateBacklog = Code(storage: .stateBacklog)
         /// More than 1,048,576 messages are queued in one lane, or for one async listener or sequence: its listeners or
         /// readers are slower than the posters, or posts form a loop. Raised again at each doubling. Give the listeners
@@ -40,13 +40,13 @@ public struct Fault: Sendable, CustomStringConvertible {
     public let code: Code
     /// The kind of the channel involved.
     public let channelKind: ChannelKind
-    /// The name of the channel, or its type without one.
+    /// The name of the channel, or its type if it has no name.
     public let channelName: String
     /// Where the listener involved was registered, if any.
     public let registrationSite: CallSite?
-    /// The type of the owner of the listener involved; nil if there is none.
+    /// The type of the owner of the listener involved; nil if there is no owner.
     public var ownerType: String? { ownerName ?? owner.map { "\($0)" } }
-    // The text is made only when it is read, as for `wording`.
+    // The text is made only when it is read, like that of `wording`.
     private let owner: (any Any.Type)?
     private var ownerName: String?
     /// How often this has happened here, including this time.
@@ -103,7 +103,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         self.wording = wording
     }
 
-    /// One line that names everything involved.
+    /// One line that says what happened, where, and how often.
     public var description: String {
         var line = "\(code) on \(channelKind.noun) \(channelName)"
         if let detail { line += ", \(onOneLine(detail))" }
@@ -116,6 +116,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     }
 }
 
-/// Handles a fault, on the thread that found it, without a lock. By default, the 1st, 2nd, 4th, 8th … fault
-/// of each kind and place is written to standard error.
+/// Handles a fault, on the thread that found it, without a lock.
+///
+/// Without a handler, the 1st, 2nd, 4th, 8th … fault of each kind and place is written to standard error.
 public typealias FaultHandler = @Sendable (Fault) -> Void

@@ -7,19 +7,22 @@ public struct OverlappingPolicy: Equatable, Sendable {
     package enum Kind: Sendable { case queue, replace, ignore, concurrent }
 
     package let kind: Kind
-    /// How many calls may run at a time.
+    /// How many calls may run at the same time.
     package let calls: Int
 
     /// Queues the message: one call at a time, in the order posted.
     public static let queue = OverlappingPolicy(kind: .queue, calls: 1)
 
-    /// Cancels the running call and handles the newest message once that call has returned. Older queued
-    /// messages are dropped and counted; a buffering policy has no effect. `postAndWait` reports a replaced
-    /// call as dropped, even if it completes. An error of that call raises no fault.
+    /// Cancels the running call, and handles the newest message once that call has returned.
+    ///
+    /// Older queued messages are dropped and counted. A buffering policy has no effect. `postAndWait` reports the
+    /// message of a replaced call as dropped, even if the call completes. An error of that call raises no fault.
     public static let replace = OverlappingPolicy(kind: .replace, calls: 1)
 
-    /// Drops and counts the message; a buffering policy has no effect. Traps on a state, whose last delivered
-    /// value might not be the one stored.
+    /// Drops and counts the message.
+    ///
+    /// A buffering policy has no effect. Registering such a listener on a state traps, because the last value delivered
+    /// might not be the one stored.
     public static let ignore = OverlappingPolicy(kind: .ignore, calls: 1)
 
     /// Handles up to `count` messages at a time and queues the rest. Calls are started in the order posted.

@@ -1,7 +1,7 @@
-/// A place in the source in one word, because every listener and every post has one: the address of the
-/// `fileID` literal, and the line in the lowest 16 bits; lines past 65,535 are shown as 65,535. Sound because
-/// a `StaticString` of more than one scalar is a literal of the program image, zero-terminated, never freed
-/// and below 2^47, where every 64-bit system maps images.
+/// A place in the source code in one word, because every listener and every post has one: the address of the `fileID`
+/// literal, and the line in the lowest 16 bits. Lines past 65,535 are shown as 65,535. Sound because a `StaticString`
+/// of more than one scalar is a literal of the program image, which is zero-terminated, never freed, and below 2^47,
+/// where every 64-bit system maps images.
 @frozen @usableFromInline
 package struct PackedSite: Equatable, Sendable {
     @usableFromInline package let word: UInt64

@@ -1,4 +1,4 @@
-/// Quotes a text, escaped and truncated: names come from outside and appear in logs.
+/// Quotes a text, escaped and truncated, because names may come from outside and appear in logs.
 package func quoted(_ text: String) -> String {
     var shown = "'"
     for (index, scalar) in text.unicodeScalars.enumerated() {
@@ -14,7 +14,7 @@ package func quoted(_ text: String) -> String {
 /// Formats a number with its noun: `1 post`, `2 posts`.
 package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
-/// Escapes what would break a line of a log, or do worse.
+/// Escapes control characters, and others that would break a line of a log or distort it.
 package func onOneLine(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars {
@@ -28,7 +28,7 @@ package func onOneLine(_ text: String) -> String {
 }
 
 extension Unicode.GeneralCategory {
-    /// Whether a log can show it unescaped: others, such as control characters, could break its lines.
+    /// Whether a log can show the character unescaped. Others, such as control characters, could break its lines.
     fileprivate var isShownAsItIs: Bool {
         switch self {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false

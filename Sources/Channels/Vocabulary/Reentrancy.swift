@@ -1,11 +1,12 @@
 /// What a channel does with a post that one of its listeners makes during its call.
 ///
-/// Only direct calls recurse: a post by an async listener, or from a mailbox, starts anew.
+/// Only direct calls are nested: a post made by an async listener, or by a listener called from its mailbox, starts at
+/// depth one.
 public struct Reentrancy: Equatable, Sendable {
     let isQueued: Bool
     let limit: Int
 
-    /// Delivers the inner post at once, depth first; then the outer one continues.
+    /// Delivers the inner post at once; then the outer one continues.
     /// - Parameter limit: The maximum depth of posts of the channel on one thread; positive. A deeper post is
     ///   not delivered, returns 0 and raises ``Fault/Code/recursionLimit``.
     public static func nested(limit: Int) -> Reentrancy {
@@ -13,10 +14,10 @@ public struct Reentrancy: Equatable, Sendable {
         return Reentrancy(isQueued: false, limit: limit)
     }
 
-    /// Delivers the inner post after the outer one, to the listeners registered by then, so that all
-    /// listeners receive one thread's posts in one order.
-    /// - Parameter limit: The maximum length of a chain of posts; positive. A longer one is not delivered,
-    ///   returns 0 and raises ``Fault/Code/recursionLimit``.
+    /// Delivers the inner post after the outer one, to the listeners registered by then, so that all listeners receive
+    /// one thread's posts in the same order.
+    /// - Parameter limit: The maximum length of a chain of posts; positive. A post that would make it longer is not
+    ///   delivered, returns 0 and raises ``Fault/Code/recursionLimit``.
     public static func queued(limit: Int) -> Reentrancy {
         require(limit > 0, "Reentrancy.queued(limit: \(limit)): the limit must be positive; write 1 or more")
         return Reentrancy(isQueued: true, limit: limit)

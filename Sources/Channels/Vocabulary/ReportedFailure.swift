@@ -1,4 +1,4 @@
-/// An error whose fault has been reported. The post that is awaited receives it; no second fault is raised.
+/// An error whose fault has already been raised. The awaited post receives it, and no second fault is raised.
 struct ReportedFailure: Error {
     let error: any Error
 }

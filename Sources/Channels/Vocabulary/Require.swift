@@ -1,4 +1,4 @@
-/// Ends the program with a message unless a condition holds; optimised builds drop the message of
+/// Ends the program with a message unless a condition holds. Used because optimized builds drop the message of
 /// `precondition`.
 @usableFromInline
 package func require(

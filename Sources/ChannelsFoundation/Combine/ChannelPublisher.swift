@@ -9,7 +9,7 @@ public import OpenCombine
 
 /// Publishes the messages of a source to Combine.
 ///
-/// Made by `publisher` and `publisher(buffering:)`.
+/// Create it with `publisher` or `publisher(buffering:)`.
 ///
 /// ```swift
 /// let log = till.sold.publisher.filter { $0.total > 100 }.sink { sale in print(sale.total) }
@@ -17,15 +17,15 @@ public import OpenCombine
 ///
 /// ## Behavior
 ///
-/// - A subscriber listens from the moment it subscribes. Its listener is nonisolated, so it is called before
-///   `post` returns, as with a subject. For a state, it receives the current value first.
-/// - It never receives more than it has requested. Other messages are queued in a buffer of its own; drops
-///   from a full buffer are counted (``droppedCount``).
-/// - Calls never overlap, and follow each thread's order of posts. A thread that posts or requests also
-///   delivers messages that others post meanwhile; after 64 of them, a queue continues, so that every `post`
-///   returns.
-/// - It finishes when the source is deallocated, after the queued messages. It does not keep the source
-///   alive.
+/// - A subscriber receives messages posted after it has subscribed; for a state, the current value first. Its listener
+///   is nonisolated, so the subscriber is called before `post` returns, as with a subject.
+/// - A subscriber never receives more than it has requested. Other messages are queued in its own buffer; drops from a
+///   full buffer are counted (``droppedCount``).
+/// - Calls to a subscriber never overlap, and are made in the order of each thread's posts. A thread that posts or
+///   requests also delivers messages that other threads post meanwhile. After 64 of those, a background queue
+///   continues, so that every `post` returns.
+/// - The publisher finishes when the source is deallocated or finished, after the queued messages. It does not keep the
+///   source alive.
 public struct ChannelPublisher<Source: Listenable>: Publisher {
     /// The messages of the source.
     public typealias Output = Source.Message
@@ -41,22 +41,22 @@ public struct ChannelPublisher<Source: Listenable>: Publisher {
         self.buffering = buffering
     }
 
-    /// The number of messages dropped because a subscriber's buffer was full, summed over all subscribers of
-    /// this publisher.
+    /// The number of messages dropped because a subscriber's buffer was full, summed over all subscribers to this
+    /// publisher.
     public var droppedCount: Int { drops.value }
 
     /// Registers a listener for the subscriber.
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
         let subscription = ChannelSubscription(subscriber, buffering, drops)
-        // First, so that the subscription precedes any message.
+        // Done first, so that the subscriber receives the subscription before any message.
         subscriber.receive(subscription: subscription)
         subscription.start(listeningTo: source)
     }
 }
 
 extension Listenable {
-    /// A publisher that starts with the first message after each subscription, with an unbounded buffer for
-    /// unmet demand.
+    /// A publisher that starts with the first message after each subscription. Messages that exceed the demand are
+    /// queued without limit.
     public var publisher: ChannelPublisher<Self> { ChannelPublisher(self, .automatic) }
 
     /// Returns a publisher that starts with the first message after each subscription.

@@ -9,32 +9,32 @@ internal import Combine
 internal import OpenCombine
 #endif
 
-/// One subscriber of a ``ChannelPublisher``: the messages queued for its demand, and which thread calls it.
+/// One subscriber to a ``ChannelPublisher``: the messages queued until it requests them, and which thread calls it.
 ///
-/// A thread delivers if no other is delivering, including messages that others post meanwhile, up to a limit;
+/// A thread delivers if no other is delivering. It also delivers messages that others post meanwhile, up to a limit;
 /// then a queue continues. The subscriber is called without the lock.
 final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
-    /// The subscriber. Calls come from any thread, as Combine requires subscribers to expect, and one at a
+    /// The subscriber. It is called on any thread, which Combine requires subscribers to expect, but by one thread at a
     /// time.
     private struct Target: @unchecked Sendable {
         let receive: (Message) -> Subscribers.Demand
         let finish: () -> Void
     }
 
-    /// Unchecked because Combine does not say everywhere that a demand, a number, is Sendable.
+    /// Unchecked because Combine does not declare a demand, which is a number, as Sendable everywhere.
     private struct State: @unchecked Sendable {
-        /// Nil when the subscription has ended.
+        /// The subscriber; nil when the subscription has ended.
         var target: Target?
         var waiting = WaitingMessages<Message>()
         var demand = Subscribers.Demand.none
         var delivering = Delivering.nobody
         /// How many more messages the delivering thread may deliver.
         var credit = 0
-        /// Whether the source is gone.
+        /// Whether the source was deallocated or finished.
         var isFinished = false
         var token: ListenerToken?
 
-        /// Whether the caller is to deliver the queued messages.
+        /// Returns whether the caller is to deliver the queued messages.
         mutating func claim(_ thread: UInt) -> Bool {
             guard delivering == .nobody, target != nil, waiting.isEmpty ? isFinished : demand > .none else {
                 return false
@@ -78,7 +78,7 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
     }
 
     func start(listeningTo source: some Listenable<Message>) {
-        // Freed when the listener ends: when the source is deallocated, or after `cancel`.
+        // Freed when the listener ends: when the source is deallocated or finished, or after `cancel`.
         let listening = Listening(self)
         let token = source.listen(isolation: nil) { message in listening.subscription.receive(message) }
         let isOver = state.withLock { state in
@@ -132,18 +132,18 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
     }
 
     func cancel() {
-        // Released without the lock: the token, the messages and the subscriber may run others' code.
+        // Released without the lock, because releasing the token, the messages and the subscriber may run user code.
         var ended = State()
         state.withLock { state in
             swap(&state, &ended)
-            // A thread inside `deliver` finds no subscriber to call.
+            // A thread that is inside `deliver` finds no subscriber to call anymore.
             state.delivering = ended.delivering
         }
         ended.token?.cancel()
         withExtendedLifetime(ended) {}
     }
 
-    /// Calls the subscriber while there is something for it.
+    /// Calls the subscriber as long as there is something to deliver.
     ///
     /// - Parameter demand: The demand that the subscriber returned from the last call.
     private func deliver(_ demand: Subscribers.Demand = .none) {
@@ -194,7 +194,7 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
 /// How many messages of other threads a thread delivers along with its own.
 private let mostForOthers = 64
 
-/// The messages that wait for a subscriber, first in, first out.
+/// A FIFO of the messages that wait for a subscriber.
 private struct WaitingMessages<Message: Sendable>: Sendable {
     private var messages: [Message?] = []
     private var first = 0
@@ -221,7 +221,7 @@ private struct WaitingMessages<Message: Sendable>: Sendable {
         var message: Message?
         swap(&message, &messages[first])
         first += 1
-        // Amortised: as many are moved as have been taken.
+        // At most about as many messages are moved as have been taken, so the cost is amortized.
         if first >= 32, first * 2 >= messages.count {
             messages.removeFirst(first)
             first = 0
@@ -230,7 +230,6 @@ private struct WaitingMessages<Message: Sendable>: Sendable {
     }
 }
 
-/// How many messages were dropped.
 final class DropCount: Sendable {
     private let count = Atomic<Int>(0)
 

@@ -9,7 +9,7 @@ public import OpenCombine
 
 /// Delivers a publisher's output as messages.
 ///
-/// Made by `Publisher.channel()`.
+/// Create it with `Publisher.channel()`.
 ///
 /// ```swift
 /// typed.removeDuplicates().channel().listen(self) { me, text in me.search(text) }
@@ -17,19 +17,19 @@ public import OpenCombine
 ///
 /// ## Behavior
 ///
-/// - Each listener subscribes for itself, like a `sink`, before `listen` returns, and cancels its
-///   subscription when it ends; `share()` the publisher to have one for all. A deallocated owner is noticed
-///   at the next value, or when another channel is created.
+/// - Each listener has its own subscription, like a `sink`. It subscribes before `listen` returns, and cancels the
+///   subscription when it ends. To have one subscription for all listeners, `share()` the publisher. A deallocated
+///   owner is noticed at the next value, or when another channel is created.
 /// - The demand is unlimited; a listener's queue is bounded by its `buffering:`.
-/// - Nonisolated listeners are called on the publisher's thread; so are main-actor listeners, if that is the
-///   main queue.
-/// - When the publisher finishes, listeners and sequences end, after the queued messages.
+/// - Nonisolated listeners are called on the publisher's thread. So are main-actor listeners, if the publisher delivers
+///   on the main queue.
+/// - When the publisher finishes, queued messages are delivered; then listeners and sequences end.
 ///
-/// You do not need to keep it: the subscription keeps what the listener needs.
+/// You do not need to keep a `PublisherChannel`: the subscription keeps what the listener needs.
 public struct PublisherChannel<Upstream: Publisher>: Listenable, @unchecked Sendable
 where Upstream.Output: Sendable, Upstream.Failure == Never {
-    // Unchecked because Combine does not say of its publishers that they are Sendable. It requires of them
-    // that they can be subscribed to on any thread, and that is all that is done here.
+    // Unchecked because Combine does not declare its publishers as Sendable. It requires that they can be subscribed to
+    // on any thread, and nothing else is done here.
 
     /// The publisher's output.
     public typealias Message = Upstream.Output

@@ -7,16 +7,16 @@ internal import Combine
 internal import OpenCombine
 #endif
 
-/// The subscriber that posts what it receives to one listener. The publisher keeps it.
+/// The subscriber that posts what it receives to one listener. The publisher keeps it alive.
 final class PublisherLink<Message: Sendable>: Subscriber, Sendable {
     typealias Input = Message
     typealias Failure = Never
 
-    /// What Combine hands out may be cancelled on any thread.
+    /// A subscription. Combine allows cancelling it on any thread.
     private struct Upstream: @unchecked Sendable { let subscription: any Subscription }
 
     private struct State: Sendable {
-        /// Nil when the link has ended; the listener ends with it.
+        /// The listener's channel; nil when the link has ended. The listener ends with it.
         var channel: Channel<Message>?
         var upstream: Upstream?
     }
@@ -31,7 +31,7 @@ final class PublisherLink<Message: Sendable>: Subscriber, Sendable {
     }
 
     func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
-        // It exists: there is no subscription and no listener yet.
+        // The channel exists, because there is no subscription or listener yet.
         guard let channel = state.withLock({ $0.channel }) else {
             fatalError("defect of swift-channels: a link is used twice")
         }
@@ -59,7 +59,7 @@ final class PublisherLink<Message: Sendable>: Subscriber, Sendable {
         end()?.subscription.cancel()
     }
 
-    /// Ends the listener, without the lock: it may run code of others.
+    /// Ends the listener. Done without the lock, because it may run user code.
     @discardableResult
     private func end() -> Upstream? {
         var ended = State()

@@ -2,24 +2,24 @@ public import Channels
 public import Foundation
 
 extension Listenable {
-    /// Posts a notification for each message, for code that knows only the center.
+    /// Posts a notification for each message, for code that uses only the notification center.
     ///
     /// ```swift
     /// let link = sales.forward(to: .default, as: .salesChanged) { ["total": $0.total] }
     /// ```
     ///
-    /// The notification is posted on the thread that posts the message, before `post` returns; for a state,
-    /// on the thread that delivers the value, beginning with the current one.
+    /// The notification is posted on the thread that posts the message, before `post` returns; for a state, on the
+    /// thread that delivers the value, beginning with the current value.
     ///
-    /// A message that came from the same name of the same center, directly or over other channels and
-    /// centers, is not sent back.
+    /// A message that came from the same name in the same center, directly or through other channels and centers, is
+    /// not sent back.
     ///
     /// - Parameters:
     ///   - center: The center, which the link keeps alive.
     ///   - name: The name of the notifications.
     ///   - object: The object of the notifications, which the link keeps alive.
-    ///   - userInfo: Makes the `userInfo`, on the thread that posts. One entry is added for loop detection.
-    /// - Returns: The token of the link, which ends with it.
+    ///   - userInfo: Makes the `userInfo`, on the thread that posts. One entry is added to it for loop detection.
+    /// - Returns: The token of the link. The link ends with it.
     public func forward(
         to center: NotificationCenter,
         as name: Notification.Name,
@@ -48,11 +48,11 @@ extension NotificationChannel {
     /// let sent = till.sold.forward(to: center, as: .sold) { ["sale": $0] }
     /// ```
     ///
-    /// Together the two join a channel and a center without an echo: a message that the channel has forwarded
-    /// does not come back, not even over other channels and centers. Messages are posted on the thread that
-    /// posts the notification.
+    /// Together, these two links connect a channel and a center without an echo: a message that the channel has
+    /// forwarded does not come back, not even through other channels and centers. Messages are posted on the thread
+    /// that posts the notification.
     ///
-    /// - Returns: The token of the link, which ends with it. The link keeps the channel alive.
+    /// - Returns: The token of the link. The link ends with it, and keeps the channel alive.
     public func forward(
         to channel: Channel<Message>,
         fileID: StaticString = #fileID,
@@ -63,7 +63,7 @@ extension NotificationChannel {
         }
     }
 
-    /// Posts every message on a named channel, which the link keeps alive, without an echo.
+    /// Posts every message on a named channel, without an echo. The link keeps the channel alive.
     public func forward(
         to channel: NamedChannel<Message>,
         fileID: StaticString = #fileID,
@@ -72,7 +72,7 @@ extension NotificationChannel {
         forward(to: channel.channel, fileID: fileID, line: line)
     }
 
-    /// Stores every message in a state, which the link keeps alive, without an echo.
+    /// Stores every message in a state, without an echo. The link keeps the state alive.
     public func forward(
         to state: StateChannel<Message>,
         fileID: StaticString = #fileID,
@@ -90,7 +90,7 @@ extension NotificationChannel {
         _ take: @escaping @Sendable (Message, NotificationRoute) -> Void
     ) -> ListenerToken {
         posts.listen(fileID: fileID, line: line, isolation: nil) { @Sendable post in
-            // Every message of this channel has one.
+            // Every message of this channel has a route as its sender.
             guard let route = post.sender as? NotificationRoute, !route.contains(goal) else { return }
             take(post.message, route)
         }

@@ -2,7 +2,7 @@ internal import Channels
 public import Foundation
 
 extension NotificationCenter {
-    /// Returns a channel with the notifications of a name as messages.
+    /// Returns a channel that delivers the notifications of a name as messages.
     ///
     /// ```swift
     /// let logins = NotificationCenter.default.channel(for: .userLoggedIn) { $0.userInfo?["id"] as? Int }
@@ -11,8 +11,8 @@ extension NotificationCenter {
     ///
     /// - Parameters:
     ///   - name: The name of the notifications.
-    ///   - object: If given, only its notifications are delivered. Held weakly.
-    ///   - message: Makes the message, on the thread that posts; nil skips the notification.
+    ///   - object: If given, only notifications posted with this object are delivered. Held weakly.
+    ///   - message: Makes the message, on the thread that posts the notification. Nil skips the notification.
     public func channel<Message: Sendable>(
         for name: Notification.Name,
         object: (any AnyObject & Sendable)? = nil,
@@ -26,7 +26,7 @@ extension NotificationCenter {
             let object = filter?.object
             // A deallocated object posts nothing.
             guard filter == nil || object != nil else { return nil }
-            // The center keeps the channel while it is registered.
+            // The center keeps the channel alive while the observer is registered.
             let observer = Observer(
                 center.addObserver(forName: name, object: object, queue: nil) { notification in
                     // The address of a deallocated object may have been reused.
@@ -42,7 +42,7 @@ extension NotificationCenter {
     }
 }
 
-/// The opaque token of an observer, only handed back to the center.
+/// The opaque token of an observer. It is only passed back to the center.
 private struct Observer: @unchecked Sendable {
     let token: any NSObjectProtocol
 

@@ -1,14 +1,14 @@
 public import Channels
 public import Foundation
 
-// Neither has an entry for the way it has taken: see `ReturningMessages`.
+// Neither kind of message has room for the route it has taken: see `ReturningMessages`.
 
 @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
 extension NotificationCenter {
-    /// Returns a channel with the typed messages of a kind, of every subject.
+    /// Returns a channel that delivers the typed messages of a kind, whatever their subject.
     ///
-    /// Foundation delivers the messages on the main actor: listeners there are called before `post` returns,
-    /// in the order of the posts.
+    /// Foundation delivers these messages on the main actor, so listeners there are called before `post` returns, in
+    /// the order of the posts.
     public func channel<Message: MainActorMessage & Sendable>(
         of type: Message.Type
     ) -> NotificationChannel<Message> where Message.Subject: AnyObject {
@@ -24,10 +24,10 @@ extension NotificationCenter {
         }
     }
 
-    /// Returns a channel with the typed messages of a kind, of every subject.
+    /// Returns a channel that delivers the typed messages of a kind, whatever their subject.
     ///
-    /// Foundation delivers each message in its own task, after `post` has returned: in any order, possibly
-    /// concurrently.
+    /// Foundation delivers each of these messages in its own task, after `post` has returned. They may arrive in any
+    /// order, and concurrently.
     public func channel<Message: AsyncMessage>(
         of type: Message.Type
     ) -> NotificationChannel<Message> where Message.Subject: AnyObject {
@@ -43,7 +43,7 @@ extension NotificationCenter {
         }
     }
 
-    /// Expects what links post from now on; returns what ends the registration.
+    /// Starts expecting what links post from now on. Returns a closure that ends the registration.
     private func removal(
         of token: ObservationToken,
         _ returning: ReturningMessages<some Sendable>,
@@ -60,12 +60,11 @@ extension NotificationCenter {
 
 @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
 extension Listenable where Message: NotificationCenter.MainActorMessage {
-    /// Posts each message to a notification center as a typed one, on the main actor.
+    /// Posts each message to a notification center as a typed message, on the main actor.
     ///
-    /// Observers receive it before `post` returns if the message is posted on the main actor, otherwise soon
-    /// after.
+    /// If the message is posted on the main actor, observers receive it before `post` returns, otherwise soon after.
     ///
-    /// - Returns: The token of the link, which ends with it and keeps the center alive.
+    /// - Returns: The token of the link. The link ends with it, and keeps the center alive.
     public func forward(
         to center: NotificationCenter,
         fileID: StaticString = #fileID,
@@ -82,9 +81,9 @@ extension Listenable where Message: NotificationCenter.MainActorMessage {
 
 @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
 extension Listenable where Message: NotificationCenter.AsyncMessage {
-    /// Posts each message to a notification center as a typed one, on the thread that posts it.
+    /// Posts each message to a notification center as a typed message, on the thread that posts it.
     ///
-    /// - Returns: The token of the link, which ends with it and keeps the center alive.
+    /// - Returns: The token of the link. The link ends with it, and keeps the center alive.
     public func forward(
         to center: NotificationCenter,
         fileID: StaticString = #fileID,

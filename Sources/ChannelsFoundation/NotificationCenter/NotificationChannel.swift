@@ -2,7 +2,7 @@ public import Channels
 
 /// Delivers the notifications of one name as messages.
 ///
-/// Made by `NotificationCenter.channel(for:object:_:)` and `NotificationCenter.channel(of:)`.
+/// Create it with `NotificationCenter.channel(for:object:_:)` or `NotificationCenter.channel(of:)`.
 ///
 /// ```swift
 /// let calendar = NotificationCenter.default.channel(for: .NSCalendarDayChanged) { _ in Date() }
@@ -11,34 +11,36 @@ public import Channels
 ///
 /// ## Behavior
 ///
-/// - It has one observer in the center, from its first listener to its last, registered when `listen`
-///   returns. A paused listener counts. A deallocated owner is noticed at the next notification, or when
+/// - The channel has one observer in the center as long as it has listeners, including paused ones. The observer is
+///   registered when the first `listen` returns. A deallocated owner is noticed at the next notification, or when
 ///   another channel is created.
-/// - The closure that makes the message is called on the thread that posts the notification, once for each
-///   notification; nil skips it.
-/// - Nonisolated listeners are called on that thread, before the center's `post` returns. So are listeners on
-///   the main actor, if the notification is posted on the main queue. All others are called from their
-///   mailboxes. They are ordered among themselves as on any channel, but not relative to the center's other
+/// - The closure that makes the message is called once for each notification, on the thread that posts it. If it
+///   returns nil, the notification is skipped.
+/// - Nonisolated listeners are called on that thread, before the center's `post` returns. So are listeners on the main
+///   actor, if the notification is posted on the main queue. All others are called from their mailboxes. Listeners are
+///   called in order among themselves, as on any channel, but in no defined order relative to the center's other
 ///   observers.
-/// - It does not keep the center alive. You do not need to keep it: it lives as long as it has listeners.
+/// - The channel does not keep the center alive. You do not need to keep the channel: it lives as long as it has
+///   listeners.
 ///
-/// In `posts`, the channel has the notification's name; `sender` is used for loop detection only.
+/// In `posts`, the channel has the notification's name, and `sender` is used only for loop detection.
 ///
-/// A listener that posts the same name to the same center makes a loop, which ends after 64 turns with a
-/// fault. To join a channel and a center in both directions use `forward`.
+/// A listener that posts the same name to the same center creates a loop, which ends after 64 rounds with a fault. To
+/// connect a channel and a center in both directions, use `forward`.
 public final class NotificationChannel<Message: Sendable>: Listenable {
-    /// Registers a channel with the center, and returns a closure that ends the registration. Runs under a
-    /// lock, so it must not run others' code.
+    /// Registers a channel with the center, and returns a closure that ends the registration. Runs under a lock, so it
+    /// must not run user code.
     typealias Registering = @Sendable (NotificationChannel) -> (@Sendable () -> Void)?
 
-    /// The source of the messages, for their route.
+    /// The stops that this channel adds to the route of its messages.
     private let leg: RouteLeg
     private let messages: Channel<Message>
     private let registering: Registering
     /// The center and the object observed.
     private let sources: [WeakReference]
-    /// Ends the registration with the center; nil if there is none. Its lock is held while the center adds or
-    /// removes an observer, which calls nobody, so that each `listen` returns with the registration made.
+    /// Ends the registration with the center; nil if there is none. Its lock is held while the center adds or removes
+    /// an observer, so that the registration is complete when any `listen` returns. The center calls no user code
+    /// meanwhile.
     private let ending = Locked<(@Sendable () -> Void)?>(nil)
 
     init(name: String, stop: NotificationRoute.Stop, sources: [WeakReference], registering: @escaping Registering) {
@@ -50,10 +52,10 @@ public final class NotificationChannel<Message: Sendable>: Listenable {
         reference.object = self
     }
 
-    /// Still registered if the center was deallocated, which keeps the channel.
+    /// There is still a registration if the center, which keeps the channel, was deallocated.
     deinit { ending.withLock { $0 }?() }
 
-    /// Registers a listener, and with the first one also an observer with the center.
+    /// Registers a listener and, with the first one, an observer in the center.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         defer { withExtendedLifetime(self) {} }
         return messages.register(listener, isolation: isolation)
@@ -73,7 +75,7 @@ public final class NotificationChannel<Message: Sendable>: Listenable {
     public func removeListeners(of owner: AnyObject) { messages.removeListeners(of: owner) }
 
     private func registerIfNeeded() {
-        // Kept until the lock is given up: the last reference must not be released under it.
+        // Kept until the lock is released, because the last reference must not be released under it.
         let kept = sources.map(\.object)
         ending.withLock { ending in
             if messages.hasListeners {
@@ -86,12 +88,12 @@ public final class NotificationChannel<Message: Sendable>: Listenable {
         withExtendedLifetime(kept) {}
     }
 
-    /// Delivers a message of the center, on the thread that posts it.
+    /// Delivers a message from the center, on the thread that posts it.
     func arrive(_ message: Message, _ route: NotificationRoute?) {
         messages.postFromThisThread(message, from: leg.extending(route))
     }
 
-    /// Delivers a message of the center that comes on the main actor.
+    /// Delivers a message from the center that arrives on the main actor.
     @MainActor
     func arriveOnMainActor(_ message: Message, _ route: NotificationRoute?) {
         messages.post(message, from: leg.extending(route))

@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// It travels with the notification, under ``key`` in its `userInfo`, and with the post, as its sender.
 final class NotificationRoute: Sendable {
-    /// A place where a message was.
+    /// A place that a message has visited.
     enum Stop: Hashable, Sendable {
         case channel(ObjectIdentifier)
         case name(String, center: ObjectIdentifier)
@@ -17,10 +17,10 @@ final class NotificationRoute: Sendable {
         }
     }
 
-    /// A key that a property list could hold, too.
+    /// The key in `userInfo`: a string, so that a property list could hold it.
     static let key = "swift-channels.route"
 
-    /// A handful, so that looking through them is cheaper than hashing.
+    /// Only a handful, so that searching them is cheaper than hashing.
     private let stops: [Stop]
 
     fileprivate init(_ stops: [Stop]) { self.stops = stops }
@@ -32,10 +32,10 @@ final class NotificationRoute: Sendable {
     }
 }
 
-/// The stops that a link adds to the way of each message.
+/// The stops that a link adds to the route of each message.
 struct RouteLeg: Sendable {
     private let stops: [NotificationRoute.Stop]
-    /// The way of a message that comes from nowhere else: made once, because most do.
+    /// The route of a message that comes from nowhere else. Made once, because most messages do.
     private let whole: NotificationRoute
 
     init(_ stops: NotificationRoute.Stop?...) {
@@ -51,8 +51,7 @@ extension NotificationRoute: CustomStringConvertible {
     var description: String { "NotificationCenter" }
 }
 
-/// A place that a message can be forwarded to and from, so that both directions of one channel are
-/// recognised.
+/// A place that messages can be forwarded to and from, so that both directions of one channel are recognized.
 protocol RouteStop {
     var routeStop: NotificationRoute.Stop { get }
 }

@@ -2,10 +2,10 @@ internal import Channels
 
 /// The typed messages that links have just posted and that one observer is about to be called with.
 ///
-/// A typed message has no `userInfo`, at least on Linux, to hold its route. So a link leaves the route here
-/// before it posts, for each observer of its kind, and the observer finds it by comparing messages. Messages
-/// that are equal are interchangeable, so it does not matter which of them is found. Those that are not
-/// `Equatable`, or do not equal themselves, as what holds a NaN, cannot be found and are not left.
+/// A typed message has no `userInfo`, at least on Linux, to hold its route. So a link leaves the route here before it
+/// posts, once for each observer of the kind, and the observer finds it by comparing messages. Equal messages are
+/// interchangeable, so it does not matter which of them is found. Messages that are not `Equatable`, or do not equal
+/// themselves because they contain a NaN, could not be found, so no route is left for them.
 final class ReturningMessages<Message: Sendable>: Sendable {
     private struct Entry {
         let number: Int
@@ -20,7 +20,7 @@ final class ReturningMessages<Message: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// An observer of the center is about to be called with the message.
+    /// Notes that an observer of the center is about to be called with the message.
     func expect(_ message: Message, _ route: NotificationRoute) {
         guard areEqual(message, message) else { return }
         state.withLock { state in
@@ -29,10 +29,10 @@ final class ReturningMessages<Message: Sendable>: Sendable {
         }
     }
 
-    /// The way of a message that has arrived; nil if no link has posted it.
+    /// The route of a message that has arrived; nil if no link has posted it.
     func route(of message: Message) -> NotificationRoute? {
         while true {
-            // `==` is the user's, so it runs without the lock.
+            // `==` is user code, so it runs without the lock.
             let entries = state.withLock { $0.entries }
             guard let found = entries.first(where: { areEqual($0.message, message) }) else { return nil }
             let removed = state.withLock { state -> Bool in
@@ -45,7 +45,7 @@ final class ReturningMessages<Message: Sendable>: Sendable {
     }
 }
 
-/// The observers that are called with the typed messages of a kind.
+/// The observers of a center that are called with the typed messages of a kind.
 final class ReturningRegistry: Sendable {
     static let shared = ReturningRegistry()
 
@@ -62,7 +62,7 @@ final class ReturningRegistry: Sendable {
         }
     }
 
-    /// Whether a post is to be sent on to a stop. If so, its observers expect it.
+    /// Returns whether a post is to be sent on to a stop. If so, the observers there expect it.
     func expect<Message>(_ post: Posted<Message>, over leg: RouteLeg, at goal: NotificationRoute.Stop) -> Bool {
         let route = post.sender as? NotificationRoute
         guard route?.contains(goal) != true else { return false }

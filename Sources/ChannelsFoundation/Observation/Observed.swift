@@ -3,7 +3,7 @@ public import Observation
 
 /// Exposes a state's value as an observable property on the main actor, for views.
 ///
-/// Made by `state.observed`.
+/// Create it with `state.observed`.
 ///
 /// ```swift
 /// struct SalesView: View {
@@ -12,12 +12,12 @@ public import Observation
 /// }
 /// ```
 ///
-/// The value follows the state: at once if it is set on the main actor, otherwise soon after. A burst of
-/// values set elsewhere is one change, to the last value. During one turn of the main actor, the value
-/// changes only if code in that turn sets it. It never goes back to an older one. As with `@Observable`, an
-/// equal value is not a change, if the state is `Equatable`.
+/// The value follows the state: at once if the state is set on the main actor, otherwise soon after. A burst of values
+/// set elsewhere is a single change, to the last value. During one turn of the main actor, the value changes only if
+/// code in that turn sets the state. It never goes back to an older value. As with `@Observable`, setting an equal
+/// value is not a change, if the type is `Equatable`.
 ///
-/// It retains the state and listens to it: keep it as long as the view.
+/// An `Observed` retains the state and listens to it. Keep it as long as the view.
 @MainActor
 public final class Observed<State: Sendable>: Observable {
     private let state: StateChannel<State>
@@ -38,12 +38,13 @@ public final class Observed<State: Sendable>: Observable {
         }
         set {
             state.set(newValue)
-            // The listener may have to wait its turn, and a text field cannot.
+            // The listener may have to wait for its turn, but a text field needs the value at once.
             refresh()
         }
     }
 
-    /// Takes the stored value, not the delivered one, because it is never older than the value shown.
+    /// Takes the stored value instead of the delivered one, because the stored value is never older than the value
+    /// shown.
     private func refresh() {
         let stored = state.value
         guard !areEqual(stored, current) else { return }
@@ -54,7 +55,7 @@ public final class Observed<State: Sendable>: Observable {
 extension StateChannel {
     /// The state as an observable object, for views.
     ///
-    /// Each use makes a new one, so keep it, for example in `@State`: a released ``Observed`` observes
-    /// nothing.
+    /// Each use of this property creates a new object, so keep it, for example in `@State`. A released ``Observed``
+    /// observes nothing.
     @MainActor public var observed: Observed<State> { Observed(self) }
 }

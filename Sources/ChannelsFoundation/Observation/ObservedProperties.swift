@@ -1,7 +1,7 @@
 internal import Observation
 
-/// The properties that are listened to, so that an object has one ``ObservedProperty`` for each: an
-/// observation cannot be withdrawn, and would accumulate in an object that never changes.
+/// The properties that are listened to, so that an object has only one ``ObservedProperty`` for each. An observation
+/// cannot be withdrawn, so more of them would accumulate in an object that never changes.
 @MainActor
 final class ObservedProperties {
     private struct Key: Hashable {
@@ -14,7 +14,7 @@ final class ObservedProperties {
     static let shared = ObservedProperties()
 
     private var properties: [Key: WeakProperty] = [:]
-    /// The size at which those whose object was deallocated are ended, and removed.
+    /// The number of properties at which those of deallocated objects are ended and removed.
     private var limit = 64
 
     func property<Object: AnyObject & Observable, Value: Sendable>(
@@ -28,7 +28,7 @@ final class ObservedProperties {
         let over = properties.count >= limit ? removeOver() : []
         let made = ObservedProperty(object, path)
         properties[key] = WeakProperty(property: made)
-        // Last, because it may run code of others that comes here.
+        // Done last, because it may run user code that calls this again.
         for property in over { property.end() }
         return made
     }
@@ -42,12 +42,10 @@ final class ObservedProperties {
     }
 }
 
-/// A property of an object.
 @MainActor
 protocol ObjectProperty: AnyObject {
     /// Whether the object was deallocated.
     var isOver: Bool { get }
 
-    /// Ends the listeners.
     func end()
 }

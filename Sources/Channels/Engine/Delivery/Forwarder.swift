@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// Forwards a channel's messages, as `Posted<any Sendable>`, to the one listener of another list, a hub. So
-/// that listener has its place among those of many channels, and has one token and one mailbox.
+/// Forwards a channel's messages, as `Posted<any Sendable>`, to the one listener of another list, a hub. That listener
+/// thus has a place among the listeners of many channels, but only one token and one mailbox.
 ///
-/// Nothing is posted on the hub: it is where its listener ends, and is counted. A post that has entered a channel may
-/// call the listener until the entry that forwards to it has left that channel. So its closure is freed once all of
-/// these have left, by what they keep alive (`PatternListener`).
+/// Nothing is posted on the hub: the listener is counted there, and ends there. A post that has entered a channel may
+/// call the listener until the entry that forwards to it has left that channel. So the closure is freed once all these
+/// entries have left, by the `PatternListener` that they keep alive.
 @usableFromInline
 final class Forwarder: ListenerRoute, @unchecked Sendable {  // constants
     let hub: ListenerList
     let listener: ListenerEntry
-    /// Frees the closure of the listener when the last forwarder releases it.
+    /// The `PatternListener`, which frees the listener's closure when the last forwarder releases it.
     private let pattern: any AnyObject & Sendable
 
     init(to listener: ListenerEntry, of hub: ListenerList, keeping pattern: any AnyObject & Sendable) {
@@ -22,7 +22,7 @@ final class Forwarder: ListenerRoute, @unchecked Sendable {  // constants
 }
 
 extension ListenerEntry {
-    /// Kept by the entry until its `deinit`; nil if it does not forward messages.
+    /// The route of an entry that forwards messages, which the entry keeps until its `deinit`; nil for any other entry.
     @inline(__always)
     var forwarder: Unretained<Forwarder>? {
         guard isForwarder else { return nil }
@@ -32,9 +32,9 @@ extension ListenerEntry {
 }
 
 extension ListenerList {
-    /// Delivers the message of a post to the listener of a pattern, in the place of the entry that stands for it, and
-    /// to those of the entries that follow and need no other treatment: what they receive is made once. Returns how
-    /// many were reached; the frame names the last entry as its listener.
+    /// Delivers the message of a post to a pattern's listener, at the place of the entry that forwards to it. Entries
+    /// that follow and only forward, too, are served in the same call, so that the message is boxed once. Returns how
+    /// many listeners were reached; the frame then names the last of these entries as its listener.
     @inline(never)
     func forward(_ frame: FrameReference, _ entry: ListenerEntry) -> Int {
         let message = frame.pointee.list.borrow { $0.layout.boxed(frame.pointee.message) }
@@ -55,7 +55,7 @@ extension ListenerList {
         }
     }
 
-    /// As ``deliverByRoute(_:_:)`` finds it.
+    /// Whether an entry is old enough and only forwards, by the bits that ``deliverByRoute(_:_:)`` tests.
     @inline(__always)
     private func onlyForwards(_ frame: FrameReference, _ entry: ListenerEntry) -> Bool {
         let word = entry.word.load(ordering: .acquiring)

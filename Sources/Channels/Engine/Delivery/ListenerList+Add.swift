@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension ListenerList {
-    /// Makes the entry of a listener. `isCounted`: whether its calls are counted even without diagnostics.
+    /// Makes the entry of a listener. `isCounted` says whether its calls are counted even without diagnostics.
     @inline(__always)
     func makeEntry(_ listener: __shared Registration, isCounted: Bool = false) -> ListenerEntry {
         let (owner, isolation, details) = (listener.owner, listener.isolation, listener.details)
@@ -36,7 +36,7 @@ extension ListenerList {
         case .isolated(let actor?): lane = Lane.of(actor)
         case .owner:
             guard let owner = owner as? any Actor else {
-                fatalError("defect of swift-channels: a listener is to run on its owner, which is no actor")
+                fatalError("defect of swift-channels: a listener must run on its owner, which is not an actor")
             }
             lane = Lane.of(owner)
         case .queue(let queue): lane = Lane.of(queue)
@@ -74,8 +74,8 @@ extension ListenerList {
         return entry
     }
 
-    /// Inserts an entry after those of its priority, so that posts reach it. An owner that is being
-    /// deinitialised makes it an orphan from the start: a weak reference to it is nil.
+    /// Inserts an entry after those of its priority, so that posts reach it. If the owner is being deinitialized, the
+    /// entry is an orphan from the start, because a weak reference to the owner is nil.
     ///
     /// - Complexity: O(1) for the priority used last, O(log *p*) for one of *p* in use, O(*p*) for a new one.
     private func add(_ entry: ListenerEntry, priority: Int) {
@@ -85,8 +85,8 @@ extension ListenerList {
         if let delegate { delegate.didChangeListening(in: self) }
     }
 
-    /// Ends a listener that was registered when the list was closed, as those that end with it: its closure is
-    /// released, so call this without a lock.
+    /// Ends a listener that was registered after the list had been closed, as if it had ended with the list. Releases
+    /// its closure, so call this without a lock.
     @inline(never)
     func endRejected(_ entry: ListenerEntry) {
         entry.didEnd(discards: false)
@@ -122,7 +122,7 @@ extension ListenerList {
     func renumber(_ entry: ListenerEntry, clearing bits: UInt64) {
         withBareLock {
             let number = nextNumber.load(ordering: .relaxed)
-            // Before the number, so that a thread that reads the new number also reads this.
+            // Incremented before the number is stored, so that a thread that reads the new number also reads this.
             renumberedCount.wrappingAdd(1, ordering: .relaxed)
             var word = entry.word.load(ordering: .relaxed)
             while true {

@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension ListenerList {
-    /// Walks the chain in the order of delivery. The caller has entered the list, so no entry in reach is
-    /// freed, and none is retained.
+    /// Walks the chain in the order of delivery. The caller has entered the list, so no entry within reach is freed,
+    /// and none needs to be retained.
     ///
     /// - Parameter body: Returns the entry after which to continue; nil to stop.
     @inline(__always)
@@ -22,13 +22,13 @@ extension ListenerList {
 
     /// Delivers to the listeners that are old enough. The caller has entered the list.
     ///
-    /// One comparison says that a listener needs nothing but its call, or its call with its owner, or after its
-    /// adaptor: another bit than that one makes the word larger than every number. All others go by
+    /// One comparison each shows that a listener only has to be called: plainly, with its owner, or through its
+    /// adaptor. Any further bit makes the word larger than every number. All other listeners go through
     /// ``deliverByRoute(_:_:)``.
     @inline(__always)
     func deliverToListeners(_ frame: FrameReference) -> Int {
         let message = frame.pointee.message
-        // With 0, every listener goes by its route.
+        // A limit of 0 sends every listener to `deliverByRoute`.
         let limit = frame.pointee.checksAll ? 0 : frame.pointee.number
         var reached = 0
         walk { entry in
@@ -56,7 +56,7 @@ extension ListenerList {
                 } else {
                     frame.pointee.listener = entry
                     reached &+= deliverByRoute(frame, listener)
-                    // The last one that the message has been delivered to.
+                    // The last listener that the message was delivered to.
                     return frame.pointee.listener
                 }
                 return entry
@@ -65,15 +65,16 @@ extension ListenerList {
         return reached
     }
 
-    /// Removes a listener whose owner is deallocated. A function of its own, so that the loop has the registers.
+    /// Removes a listener whose owner was deallocated. A separate function, so that the loop keeps its registers.
     @inline(never)
     private func endOrphan(_ listener: ListenerEntry) { cancel(listener) }
 
-    /// Whether a listener is to receive the message of a frame: the one place that asks. Ends it if its owner was
-    /// deallocated.
+    /// Whether a listener is to receive the message of a frame. This is the one place that decides it. Ends the
+    /// listener if its owner was deallocated.
     ///
-    /// What says in its word alone that nothing has to be asked is not brought here.
-    /// - Parameter owner: Of the listener, held by the caller; nil if it has none, or that was deallocated.
+    /// Listeners whose word alone shows that they receive the message do not come here.
+    /// - Parameter owner: The listener's owner, held by the caller; nil if it has none, or if the owner was
+    ///   deallocated.
     @inline(__always)
     func mayReceive(
         _ frame: FrameReference,
@@ -96,9 +97,9 @@ extension ListenerList {
         return true
     }
 
-    /// Delivers to a listener that is not a plain, uncounted closure called on the poster's thread, or to any
-    /// listener if the post needs more. Returns how many it reached, which may include some of those that
-    /// follow. The frame, which names this one as its listener, then names the last of them.
+    /// Delivers to a listener that is not just a plain, uncounted closure called on the poster's thread, or to any
+    /// listener if the post needs more. Returns how many listeners were reached, which may include some that follow.
+    /// The frame names this listener when this is called, and the last one reached when it returns.
     @inline(never)
     func deliverByRoute(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
@@ -109,15 +110,15 @@ extension ListenerList {
         switch routing {
         case ListenerEntry.forwarding: return forward(frame, listener)
         case ListenerEntry.read:
-            // While messages wait, the reader checks the owner, as below.
+            // While messages wait, the reader checks the owner, as the drain does below.
             if word & ListenerEntry.owned == 0 || listener.knownSequence.borrow({ $0.isBusy }) {
                 return enqueue(frame, listener, word, alone: false)
             }
         case ListenerEntry.laned:
             let mailbox = listener.knownMailbox
             if mailbox.borrow({ $0.home }) != frame.pointee.isolation {
-                // While a drain is due, it checks the owner: a weak load for each message would cost more
-                // than everything else. If `isBusy` is outdated, the message starts one.
+                // While a drain is due, the drain checks the owner: a weak load here, for each message, would cost more
+                // than everything else. If `isBusy` is out of date, the message starts a new drain.
                 if word & ListenerEntry.owned == 0 || mailbox.borrow({ $0.isBusy }) {
                     return enqueue(frame, listener, word, alone: false)
                 }
@@ -129,11 +130,11 @@ extension ListenerList {
         return deliverWithChecks(frame, listener)
     }
 
-    /// Delivers to a listener, which the frame names, if it is to receive the message.
+    /// Delivers to the listener that the frame names, if it is to receive the message.
     @inline(never)
     func deliverWithChecks(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
-        // Held until the call has ended. A weak reference to nothing is not loaded.
+        // Held until the call has ended. The weak reference is loaded only if there is an owner.
         let owner = word & ListenerEntry.owned == 0 ? nil : listener.owner
         defer { withExtendedLifetime(owner) {} }
         guard word & ListenerEntry.intercepting == 0, mayReceive(frame, listener, word, owner.map { Unretained($0) })
@@ -166,7 +167,8 @@ extension ListenerList {
         isLast: Bool
     ) -> Int {
         let isOnce = word & ListenerEntry.once != 0
-        // Removed before it is called. Of several messages, one that hears once receives that which removes it.
+        // Removed before it is called. Of several concurrent messages, a `once` listener receives the one that removes
+        // it.
         if isOnce || isLast, !remove(listener, as: ListenerEntry.closed), isOnce { return 0 }
         if word & (ListenerEntry.laned | ListenerEntry.read) != 0,
             let reached = enqueueUnlessCalled(frame, listener, word)
@@ -176,7 +178,7 @@ extension ListenerList {
         }
         if isObserved { _ = listener.ensureRoute() }
         countCall(of: listener, word)
-        // The listener of the pattern is counted and waited for.
+        // The pattern's listener, not this entry, is counted and waited for.
         if listener.isForwarder { return forward(frame, listener) }
         // Held until after the call.
         let reference = owner.map { OwnerReference($0) }
@@ -196,8 +198,8 @@ extension ListenerList {
         return mayCall ? nil : enqueue(frame, listener, word, alone: true)
     }
 
-    /// Puts a message into the mailbox of a listener, and perhaps into those of some that follow, unless it is for this
-    /// one `alone`. A function of its own, because one that ends with a call needs no frame.
+    /// Puts a message into a listener's mailbox and, unless it is for this listener `alone`, perhaps into the mailboxes
+    /// of listeners that follow. A separate function, because one that ends with a call needs no stack frame.
     @inline(never)
     private func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64, alone: Bool) -> Int {
         word & ListenerEntry.read != 0
@@ -208,8 +210,8 @@ extension ListenerList {
             }
     }
 
-    /// Calls a bare listener without an owner that needs no other treatment than its adaptor, whose filter lets the
-    /// message pass.
+    /// Calls a bare listener that has no owner and needs nothing but its adaptor. The adaptor's first filter has let
+    /// the message pass.
     @inline(never)
     private func adaptAndCall(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         adapt(frame.pointee.message, frame, listener) { message, isLast in
@@ -219,7 +221,8 @@ extension ListenerList {
         }
     }
 
-    /// Has the adaptor of a listener, whose filter lets the message pass, deliver what it makes of it.
+    /// Lets a listener's adaptor deliver what it makes of the message. The adaptor's first filter has let the message
+    /// pass.
     @inline(__always)
     private func adapt(
         _ message: MessageAddress,
@@ -228,12 +231,12 @@ extension ListenerList {
         _ deliver: Adaptor.Deliver
     ) -> Int {
         let outcome = listener.knownAdaptor.borrow { $0.runIncluded(message, frame, deliver) }
-        // What waits is delivered.
+        // Messages that wait are still delivered.
         if outcome.contains(.ended) { listener.end() }
         return outcome.reached
     }
 
-    /// Calls a listener that needs no treatment except counting, if its owner is alive.
+    /// Calls a listener that needs nothing but to be counted, if its owner is alive.
     @inline(__always)
     private func call(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
         word & ListenerEntry.owned == 0
@@ -266,7 +269,7 @@ extension ListenerList {
     @inline(__always)
     func countCall(of listener: ListenerEntry, _ word: UInt64) {
         listener.route?.borrow { route in
-            // On its actor, or in turns, there is one call at a time.
+            // Calls on its actor, or in the turns of a state, are made one at a time.
             let isAlone = word & (ListenerEntry.laned | ListenerEntry.counted) != 0
             if isAlone { route.countLoneCall() } else { route.countDirectCall() }
         }
@@ -274,8 +277,7 @@ extension ListenerList {
 }
 
 extension ListenerEntry {
-    /// Calls a bare listener without an owner with the last message that it receives, unless the adaptor has cancelled
-    /// it.
+    /// Calls a bare listener without an owner with its last message, unless the adaptor has cancelled it.
     @inline(never)
     fileprivate func callLast(_ message: MessageAddress) -> Adaptor.Outcome {
         guard !isCancelled else { return .skipped }

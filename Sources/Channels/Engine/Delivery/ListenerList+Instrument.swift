@@ -1,5 +1,5 @@
 extension ListenerList {
-    /// Delivers inside the instrument, if it still is told.
+    /// Delivers inside the instrument, if the list still reports to it.
     @inline(__always)
     func insideInstrument(_ frame: FrameReference, _ deliver: () -> Int) -> Int {
         guard let activeInstrument else { return deliver() }
@@ -21,7 +21,7 @@ extension ListenerList {
         }
     }
 
-    /// Makes a trace travel with the message of a post.
+    /// Attaches a trace to the message of a post.
     package func carry(_ trace: (any MessageTrace)?, with frame: FrameReference) {
         let former = frame.pointee.envelope
         // Observers of a protocol have no mailbox, so their sender need not be Sendable.

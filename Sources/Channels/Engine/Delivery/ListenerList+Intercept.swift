@@ -10,7 +10,7 @@ extension ListenerList {
             frame.pointee.message = copy
             walk { entry in
                 entry.borrow { interceptor in
-                    // They precede the listeners.
+                    // Interceptors precede the listeners.
                     guard interceptor.isInterceptor else { return nil }
                     ask(interceptor, frame)
                     return frame.pointee.isStopped ? nil : entry

@@ -1,25 +1,26 @@
 // Delivery: one message on its way through a list, on the poster's thread.
 //
-// `post` makes a `PostFrame` on the stack; `begin` decides whether it runs now (`+Reentrancy`); `withPost`
-// makes it the thread's innermost post and enters the list; `deliver` runs the interceptors (`+Intercept`)
-// and walks the chain (`+Deliver`). A plain listener is called in that loop. `deliverByRoute` calls others or
-// passes the message to their mailbox (Lanes) or another list (`Forwarder`), after what `mayReceive` says if
-// anything has to be asked. `PostTracker` counts awaited listeners. This floor and Lanes know each other;
-// floors above pass in `PostOptions`.
+// `post` makes a `PostFrame` on the stack; `begin` decides whether it runs now (`+Reentrancy`); `withPost` makes it the
+// thread's innermost post and enters the list; `deliver` runs the interceptors (`+Intercept`) and walks the chain
+// (`+Deliver`). A plain listener is called in that loop. For all others, `deliverByRoute` first asks `mayReceive`, if
+// anything has to be checked; then it calls the listener, or passes the message to the listener's mailbox (Lanes) or to
+// another list (`Forwarder`). `PostTracker` counts awaited listeners. This layer and Lanes depend on each other; layers
+// above pass in `PostOptions`.
 
 internal import Synchronization
 
 extension ListenerList {
-    /// Delivers a message, which is only read, to every listener registered now. Returns how many were called
-    /// or enqueued.
+    /// Delivers a message to every listener registered now. Only reads the message. Returns how many listeners were
+    /// called or had it enqueued.
     @usableFromInline @discardableResult
     func post(_ message: MessageAddress, _ post: PostOptions) -> Int {
-        // A post deferred on a queued channel is delivered to those who listen when its turn comes.
+        // A post that a queued channel defers goes to the listeners registered when its turn comes, so it cannot end
+        // here.
         if head.load(ordering: .acquiring) == 0, !reentrancy.isQueued, !isObserved { return 0 }
         return postToListeners(message, post)
     }
 
-    /// Separate, so that a post without listeners makes no frame.
+    /// A separate function, so that a post without listeners makes no frame.
     @inline(never)
     private func postToListeners(_ message: MessageAddress, _ post: PostOptions) -> Int {
         var frame = PostFrame(self, message, post)
@@ -32,7 +33,7 @@ extension ListenerList {
         }
     }
 
-    /// Delivers inside the instrument, and then what waited for the post to end.
+    /// Delivers inside the instrument, and then delivers the posts that waited for this one to end.
     @inline(never)
     private func postWithMore(_ frame: FrameReference) -> Int {
         let reached = deliverObserved(frame)
@@ -51,8 +52,8 @@ extension ListenerList {
 
     /// Delivers a value of a state, whose turn has come, to one listener or to all those that are old enough.
     /// - Parameters:
-    ///   - number: Of the first listener that is too new for the value.
-    ///   - chain: How many changes led to it, itself included.
+    ///   - number: The number of the first listener that is too new for the value.
+    ///   - chain: How many changes led to the value, its own included.
     @inline(never)
     func postTurn(
         _ message: MessageAddress,
@@ -88,7 +89,7 @@ extension ListenerList {
         thread.pointee.top = frame
         enter(thread)
         let result = body()
-        // May free closures. Posts by their deinits are nested in this one, or wait on a queued channel.
+        // May free closures. Posts made in their deinits are nested in this one, or wait on a queued channel.
         leave(thread)
         thread.pointee.top = frame.pointee.previous
         return result

@@ -8,7 +8,7 @@ extension ListenerList {
         return nest(frame, in: top, thread)
     }
 
-    /// Decides about a post made inside others on this thread. Returns as ``begin(_:_:)`` does.
+    /// Begins a post made inside others on this thread. Returns what ``begin(_:_:)`` returns.
     @inline(never)
     private func nest(_ frame: FrameReference, in top: FrameReference, _ thread: ThreadReference) -> Int? {
         thread.pointee.forgetSlots()
@@ -50,8 +50,8 @@ extension ListenerList {
         let sender = frame.pointee.sender?.living
         let (site, echo) = (frame.pointee.site, frame.pointee.excluded == 0)
         let envelope = frame.pointee.envelope
-        // The outer post's caller keeps its actor alive until the queue is empty, and the message has its
-        // turn there. An actor entered further in may be deallocated by then.
+        // The message has its turn on the outer post's actor, which that post's caller keeps alive until the queue is
+        // empty. An actor entered further in may have been deallocated by then.
         let isElsewhere = frame.pointee.isolation != 0 && frame.pointee.isolation != outer.pointee.isolation
         let isolation = isElsewhere ? 0 : outer.pointee.isolation
         let chain = frame.pointee.chain

@@ -12,7 +12,7 @@ extension ListenerToken {
     public static var current: ListenerToken? {
         let thread = ThreadReference.current
         let top = thread.pointee.top
-        // A drain in which nothing is posted is innermost, and so is a post made in a drain.
+        // The drain is innermost if nothing has been posted in it since.
         if let drain = thread.pointee.drain, drain.pointee.previous?.address == top?.address {
             return drain.pointee.listener?.object
         }

@@ -4,7 +4,7 @@ struct PostFrame {
     /// The post in which this one is nested, whatever its channel.
     var previous: FrameReference?
     private(set) var list: Unretained<ListenerList>
-    /// The frame of a drain or a reader has none: each message is passed separately.
+    /// The message. Not set in the frame of a drain or a reader, where each message is passed separately.
     var message: MessageAddress
     /// The number of the first listener that is too new for the message.
     var number: UInt64 = 0
@@ -15,31 +15,32 @@ struct PostFrame {
     /// The identity of the poster's actor, which the caller keeps alive; 0 if there is none.
     var isolation: UInt
     let site: PackedSite
-    /// The number of this list's posts on this thread's stack; on a queued channel, the length of the chain.
+    /// How many posts of this list are on this thread's stack; on a queued channel, the length of the chain of posts.
     var depth = 1
-    /// How many changes of states led to this post; to a value, itself included.
+    /// How many state changes led to this post, including its own if it delivers a state's value.
     var chain = 0
-    /// Retained, and released by ``end()``. Not a counted reference: to make and drop a frame without one is free.
+    /// Retained, and released by ``end()``. Not a counted reference, so that a frame without an envelope costs nothing
+    /// to make or drop.
     private var envelopeReference: Unretained<Envelope>?
-    /// The posts that wait, made on a queued channel by its own listeners. The first post of a
-    /// chain keeps it.
+    /// The posts that a queued channel's own listeners have made, and that wait. The first post of a chain keeps the
+    /// queue.
     var queue: Unretained<PostQueue>?
-    /// The listener being called, for the site of a fault. Kept alive by the list while the post is under
-    /// way.
+    /// The listener being called, whose site a fault reports. The list keeps it alive during the post.
     var listener: Unretained<ListenerEntry>?
-    /// Where the reader of an adapted sequence expects its element; nil once it is there.
+    /// Where the reader of an adapted sequence expects its element; nil once the element is there.
     var place: MessageAddress?
-    /// Whether every listener is checked for everything: a sender is excluded, the poster waits, or somebody counts.
+    /// Whether every listener goes through all checks: because a sender is excluded, the poster waits, or diagnostics
+    /// count.
     var checksAll: Bool
-    /// Whether it is a value of a state whose turn has come.
+    /// Whether this post delivers a value of a state, whose turn has come.
     var isTurn = false
     /// Whether an interceptor has stopped the message.
     var isStopped = false
 
-    /// - Parameter post: Borrowed; an initialiser would otherwise retain it.
+    /// - Parameter post: Borrowed, because an initializer would otherwise retain it.
     @inline(__always)
     init(_ list: ListenerList, _ message: MessageAddress = .nowhere, _ post: __shared PostOptions = PostOptions()) {
-        // The frame exists during a call with these as parameters, whose caller keeps them alive.
+        // The frame exists only during a call that takes these as parameters, so the caller keeps them alive.
         self.list = Unretained(list)
         self.message = message
         sender = post.sender.map { Unretained($0) }
@@ -47,12 +48,12 @@ struct PostFrame {
         site = post.site
         excluded = post.echo ? 0 : post.sender.map { Unretained($0).address } ?? 0
         checksAll = excluded != 0 || post.envelope?.tracker != nil
-        // Not by `envelope`: its setter would need the frame in memory, and the frame would be copied from there.
+        // Set directly, because the setter of `envelope` would force the frame into memory, to be copied from there.
         envelopeReference = post.envelope.map { Unretained($0) }
         envelopeReference?.retain()
     }
 
-    /// Sets the listener being called by a drain, and its list, which may have changed.
+    /// Sets the listener that a drain is about to call, and that listener's list, which may differ from the last one's.
     @inline(__always)
     mutating func beginDrainedCall(of listener: ListenerEntry) {
         self.listener = Unretained(listener)
@@ -68,10 +69,10 @@ struct PostFrame {
     @inline(__always)
     mutating func end() { if envelopeReference != nil { envelope = nil } }
 
-    /// Whether anything travels with the message.
+    /// Whether a sender or an envelope travels with the message.
     @inline(__always) var carriesMore: Bool { sender != nil || envelopeReference != nil }
 
-    /// What travels with the message; see also ``ensureEnvelope()``.
+    /// The envelope of the message, if it already has one; see also ``ensureEnvelope()``.
     var envelope: Envelope? {
         get { envelopeReference?.object }
         @inline(never) set {
@@ -83,17 +84,18 @@ struct PostFrame {
         }
     }
 
-    /// Returns what travels with the message. Makes an envelope for a post that has only a sender.
+    /// Returns the message's envelope; makes one for a post that has only a sender. Nil if nothing travels with the
+    /// message.
     mutating func ensureEnvelope() -> Envelope? {
         if let envelope { return envelope }
-        // A sender that is being deinitialised is not passed on: a listener might keep it.
+        // A sender that is being deinitialized is not passed on: a listener might keep it.
         guard let sender = sender?.living else { return nil }
         let made = Envelope(list.borrow { $0.name }, sender: sendable(sender))
         envelope = made
         return made
     }
 
-    /// Returns what must be kept with a message in a mailbox; nil if nothing.
+    /// Returns the envelope that a mailbox must keep with the message; nil if it need keep nothing.
     mutating func envelopeToKeep(withTracker: Bool) -> Envelope? {
         let envelope = ensureEnvelope()
         guard let envelope, envelope.tracker != nil, !withTracker else { return envelope }
@@ -108,23 +110,23 @@ struct PostFrame {
 
 extension FrameReference {
     var pointee: PostFrame {
-        // The frame exists for the whole post, see the type's comment.
+        // The frame exists for the whole post: see the type's comment.
         @inline(__always) unsafeAddress { unsafe UnsafePointer(raw.assumingMemoryBound(to: PostFrame.self)) }
         @inline(__always) nonmutating unsafeMutableAddress { unsafe raw.assumingMemoryBound(to: PostFrame.self) }
     }
 
-    // For instruments, to which `pointee` would be a call that allocates.
+    // For instruments, which are in another module, where `pointee` would be a call that allocates.
 
     package var site: PackedSite { pointee.site }
 
-    /// Whether it is a value of a state whose turn has come.
+    /// Whether this post delivers a value of a state, whose turn has come.
     package var isTurn: Bool { pointee.isTurn }
 
     package var origin: MessageOrigin { pointee.envelope?.origin ?? .local }
 
     package var trace: (any MessageTrace)? { pointee.envelope?.trace }
 
-    /// The object that posts, or whose message was forwarded, unless it is being deinitialised.
+    /// The object that posts, or whose message was forwarded, unless it is being deinitialized.
     package var livingSender: AnyObject? { pointee.sender?.living ?? pointee.envelope?.sender }
 
     /// How many posts are on the thread's stack, this one included.
@@ -143,7 +145,7 @@ extension FrameReference {
     /// What the listener being called is told with its message.
     @usableFromInline var envelope: Envelope? {
         let message = pointee.ensureEnvelope()
-        // Its list, or the poster, keeps the list alive.
+        // The listener's own list, or the poster, keeps the list alive.
         let list = pointee.listener?.borrow { $0.level?.borrow { Unretained($0.list) } }
         return (list ?? pointee.list).borrow { $0.envelope(of: message) }
     }
@@ -158,7 +160,7 @@ extension FrameReference {
         list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
     }
 
-    /// Applies an interceptor's verdict to the message at an address, which is a copy.
+    /// Applies an interceptor's decision to the message at an address, which is a copy.
     @inlinable
     func apply<Message>(_ interception: Interception<Message>, to message: MessageAddress) {
         switch interception {

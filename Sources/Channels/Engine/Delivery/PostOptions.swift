@@ -1,11 +1,11 @@
-/// Who posts a message, from where, and what travels with it. The poster keeps the sender and the actor alive
-/// until the post has ended. With the message and the list, the five words fill the registers of a call: a
-/// sixth would be passed in memory.
+/// Who posts a message, from where, and what travels with it. The poster keeps the sender and the actor alive until the
+/// post has ended. Together with the message and the list, its five words fill the registers of a call; a sixth would
+/// be passed in memory.
 @frozen @usableFromInline
 struct PostOptions {
     /// The object given as `from:`.
     @usableFromInline let sender: AnyObject?
-    /// Whether the sender's own listeners receive the message, too.
+    /// Whether the sender's own listeners also receive the message.
     @usableFromInline let echo: Bool
     /// The identity of the poster's actor; 0 if there is none.
     @usableFromInline let isolation: UInt

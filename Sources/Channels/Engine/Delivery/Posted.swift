@@ -19,7 +19,7 @@ public struct Posted<Message: Sendable>: Sendable {
     /// process, and for states.
     public var delivery: RemoteDelivery? { envelope?.delivery }
 
-    /// Creates a post, for tests of code that takes one.
+    /// Creates a value, for tests of code that takes one.
     public init(
         _ message: Message,
         sender: (any AnyObject & Sendable)? = nil,

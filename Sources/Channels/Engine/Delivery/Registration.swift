@@ -1,32 +1,32 @@
 public import Dispatch
 
-/// What a list has to know about a listener: the contents of a ``Listener``. Not generic, so that registering
-/// looks up no type at run time and is compiled once. It has six fields: the compiler builds larger structs
-/// in memory, and retains each reference in them.
+/// What a list needs to know about a listener: the contents of a ``Listener``. Not generic, so that registering looks
+/// up no type at run time and is compiled only once. It has no more than six fields, because the compiler builds larger
+/// structs in memory and retains each reference in them.
 @frozen @usableFromInline
 struct Registration {
     /// Where and how the listener is called.
     @usableFromInline
     enum Delivery: Sendable {
-        /// On the poster's thread if it has this isolation (nil: always), otherwise on the actor.
+        /// On the poster's thread if the poster has this isolation (nil: always), otherwise on the actor.
         case isolated((any Actor)?)
-        /// On the poster's thread if it has the isolation of the owner, an actor; otherwise on that actor.
+        /// On the poster's thread if the poster is isolated to the owner, an actor; otherwise on that actor.
         case owner
         case queue(DispatchQueue)
         case async(AsyncListenerCall, AsyncIsolation, OverlappingPolicy)
-        /// Read by a sequence, which this number recognises.
+        /// Read by a sequence, identified by this number.
         case sequence(Int)
         /// Before the listeners, on the poster's thread.
         case interceptor
         case responder(ResponderCalls)
-        /// By the listener of another list, to which messages are forwarded on the poster's thread.
+        /// Through the listener of another list, to which messages are forwarded on the poster's thread.
         case forwarder(Forwarder)
     }
 
-    /// What most listeners do not need: those that are bare, not `once`, and without a limit of their own.
+    /// What most listeners do not need, because they are bare, not `once`, and have no limit of their own.
     @usableFromInline
     final class Details: Sendable {
-        /// For listeners that differ from those only in that they are not bare.
+        /// For listeners that differ from most only in not being bare.
         @usableFromInline static let general = Details(nil, isBare: false, isOnce: false, .automatic)
 
         /// Nil for a listener called on the registration's isolation.
@@ -54,7 +54,7 @@ struct Registration {
     }
 
     @usableFromInline let owner: AnyObject?
-    /// What the listener is called on, unless the details say otherwise.
+    /// The isolation in which the listener is called, unless the details say otherwise.
     @usableFromInline let isolation: (any Actor)?
     @usableFromInline let priority: ListenerPriority
     @usableFromInline let site: PackedSite
@@ -100,7 +100,7 @@ extension Registration {
         set { details = Details(details?.delivery, isBare: isBare, isOnce: isOnce, newValue, adaptor) }
     }
 
-    /// What the listener receives instead of the messages of the source.
+    /// Makes what the listener receives of the source's messages; nil if it receives them as they are.
     var adaptor: Adaptor? {
         get { details?.adaptor }
         set { details = Details(details?.delivery, isBare: isBare, isOnce: isOnce, buffering, newValue) }

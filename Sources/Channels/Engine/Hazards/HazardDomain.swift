@@ -1,24 +1,26 @@
 internal import Dispatch
 internal import Synchronization
 
-/// What threads read without a lock and change under one: the listeners of a channel, a shard of the names.
+/// Something that threads read without a lock and change under one: the listeners of a channel, or a shard of the
+/// names.
 ///
-/// A reader announces its use in a hazard slot, and never waits. What a change has made unreachable is retired under
-/// the lock, and freed when the uses that may reach it have ended. The proof is in `Decisions/ListenerList.md`.
+/// A reader announces its use in a hazard slot, and never waits. An object that a change has made unreachable is
+/// retired, and freed when the uses that may still reach it have ended. The proof is in `Decisions/ListenerList.md`.
 ///
-/// What is retired waits for the uses that were in progress when it began to wait, and not for later ones, so endless
-/// posting cannot keep it alive. In a list, whose uses are all of the same, what is retired meanwhile is `incoming`: it
-/// begins to wait once what waits is freed. In a shard each object waits for itself, because a long post on one
-/// channel must not hold back another.
+/// A retired object waits for the uses that were in progress when it began to wait, and not for later ones, so endless
+/// posting cannot keep it alive. In a list, one group of objects waits at a time: those retired meanwhile are in
+/// `incoming`, and begin to wait once the group has been freed. In a shard each object waits on its own, because a long
+/// post on one channel must not hold back another.
 ///
 /// Guards: `lock` guards every `var`. The rest is atomic.
 @usableFromInline
 package class HazardDomain: @unchecked Sendable {  // guards: see above
-    /// Objects, each with a counted reference.
+    /// Objects, each held by a counted reference.
     typealias Objects = [Unretained<AnyObject>]
 
     final let lock = SpinLock()
-    /// The groups of the threads that have read this, so that whoever retires need not look at the others.
+    /// The groups of the threads that have read this, so that a thread that retires something need not look at the
+    /// others.
     final let readers = Atomic<UInt64>(0)
     /// Whether a reader that has finished looks for something to free.
     final let hasRetired = Atomic<Bool>(false)
@@ -27,18 +29,18 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
     private final let lendsObjects: Bool
     @safe @exclusivity(unchecked) private final var retired: [(objects: Objects, underWay: [HazardUse])] = []
     @safe @exclusivity(unchecked) private final var incoming = Objects()
-    /// The tasks that wait for uses to end, each for those that were under way when it began to wait.
+    /// The tasks that wait for uses to end, each for those that were in progress when it began to wait.
     private final var waiters = Waiters<[HazardUse]>()
-    /// Whether a job will look again.
+    /// Whether a job is scheduled that will look again.
     private final var isLookedAfter = false
 
-    /// - Parameter lendsObjects: Whether a use of this may become one of an object that is retired later.
+    /// - Parameter lendsObjects: Whether a use of this may pass to an object found in it, which is retired later.
     init(lendsObjects: Bool) { self.lendsObjects = lendsObjects }
 
-    /// Releases what was retired. Called without a lock, because it may run user code.
+    /// Releases a retired object. Called without a lock, because it may run user code.
     func free(_ object: Unretained<AnyObject>) { object.release() }
 
-    /// Only compared.
+    /// The identity of this, only ever compared.
     final var address: UInt { Unretained(self).address }
 
     /// Begins a use by the calling thread: nothing that it can reach is freed until ``withdrawUse(by:)``.
@@ -47,8 +49,8 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         let index = thread.pointee.slotsInUse
         thread.pointee.slotsInUse = index + 1
         let group = thread.pointee.group
-        // Set before the slot: a thread that removes something and does not see the bit precedes this use,
-        // which then does not meet what was removed.
+        // Set before the slot. If a thread that removes something does not see the bit, its removal precedes this use,
+        // which then cannot reach what was removed.
         if readers.load(ordering: .acquiring) & group == 0 {
             readers.bitwiseOr(group, ordering: .sequentiallyConsistent)
         }
@@ -61,14 +63,15 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
             thread.pointee.used.store(index + 1, ordering: .sequentiallyConsistent)
         }
         slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-        // A full barrier: a thread that removes something sees this use, or else this use sees the removal.
+        // A full barrier: either a thread that removes something sees this use, or this use sees the removal.
         _ = slot.pointee.address.exchange(address, ordering: .sequentiallyConsistent)
         return slot
     }
 
     /// Ends the use announced last. May run user code.
     ///
-    /// Without a full barrier, what is read here may be old; the thread that retires something looks again.
+    /// There is no full barrier, so `hasRetired` may be read too early; the thread that retires something therefore
+    /// looks again.
     @inline(__always)
     final func withdrawUse(by thread: ThreadReference) {
         thread.pointee.slotsInUse -= 1
@@ -76,7 +79,7 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         if hasRetired.load(ordering: .acquiring) { collectAfterUse() }
     }
 
-    /// The uses of this, or of objects that were found in it, in progress on any thread.
+    /// The uses in progress, on any thread, of this or of the given objects that were found in it.
     final func uses(of objects: Objects = []) -> [HazardUse] {
         HazardUse.uses(by: readers.load(ordering: .sequentiallyConsistent)) { isUse($0, of: objects) }
     }
@@ -89,8 +92,8 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         uses.allSatisfy { use in use.hasEnded { isUse($0, of: objects) } }
     }
 
-    /// Takes over a counted reference to an object that has just been made unreachable, under the lock, if it is to
-    /// wait behind what waits already. Otherwise the caller unlocks, and calls ``freeUnlessUsed(_:)``.
+    /// Takes over a counted reference to an object that has just been made unreachable, if it has to wait behind
+    /// others, and returns true. Otherwise the caller unlocks and calls ``freeUnlessUsed(_:)``. Called under the lock.
     final func waitsBehindOthers(_ object: Unretained<AnyObject>) -> Bool {
         guard !retired.isEmpty, !lendsObjects else { return false }
         incoming.append(object)
@@ -98,17 +101,18 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
     }
 
     /// Takes over counted references to objects that have been made unreachable, and frees them: now, or when the uses
-    /// that may reach them have ended. Called without the lock, because it looks at the threads in use, and may run
-    /// user code. The caller then calls ``collectAfterUnlocking()``.
+    /// that may reach them have ended. Called without the lock, because it looks at all threads and may run user code.
+    /// The caller then calls ``collectAfterUnlocking()``.
     ///
-    /// What was made unreachable before this looks is not found by a use that it does not see.
+    /// The objects were unreachable before this looks, so a use that it does not see cannot find them.
     final func freeUnlessUsed(_ objects: Objects) {
         let uses = uses(of: objects)
         guard uses.isEmpty else { return wait(for: uses, objects) }
         for object in objects { free(object) }
     }
 
-    /// Frees one object as ``freeUnlessUsed(_:)`` does, or has it wait. Does not allocate.
+    /// Frees one object, or makes it wait, as the overload for several does. Does not allocate unless the object has to
+    /// wait.
     final func freeUnlessUsed(_ object: Unretained<AnyObject>) {
         let (address, other) = (address, object.address)
         let groups = readers.load(ordering: .sequentiallyConsistent)
@@ -116,7 +120,7 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         freeUnlessUsed([object])
     }
 
-    /// Has objects wait for uses that were in progress after they were made unreachable.
+    /// Makes objects wait for the uses that were in progress after they had become unreachable.
     private final func wait(for uses: [HazardUse], _ objects: Objects) {
         lock.withLock {
             guard retired.isEmpty || lendsObjects else {
@@ -126,7 +130,7 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
             retired.append((objects, uses))
             announceRetired(to: uses)
         }
-        // Some may have ended before they could see that something waits.
+        // Some uses may have ended before they could see that something waits.
         mustCollect.store(true, ordering: .sequentiallyConsistent)
     }
 
@@ -138,11 +142,11 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         lookLater(after: 1)
     }
 
-    /// Looks again later, in case the end of a use on another thread goes unnoticed.
+    /// Looks again later, in case the end of a use on another thread has gone unnoticed.
     ///
-    /// A reader clears its slot and then reads `hasRetired`, without a barrier in between: it may read the old
-    /// value while its slot still looks taken. The slot looks free a moment later, so this looks again after
-    /// 1 ms, 2, 4, 8 and then every 16, as long as anything is left.
+    /// A reader clears its slot and then reads `hasRetired`, without a barrier in between, so it may read the old value
+    /// while other threads still see its slot in use. They see it cleared a moment later. So this looks again after 1,
+    /// 2, 4 and 8 ms, and then every 16 ms, as long as anything is left.
     private final func lookLater(after milliseconds: Int) {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
             collect(waitsForLock: true)
@@ -160,10 +164,10 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         collectIfAsked()
     }
 
-    /// Collects for uses that ended while the thread held the lock. Called after every section of the lock, without any
-    /// lock, because it may run user code.
+    /// Collects what uses have left that ended while this thread held the lock. Called after every critical section,
+    /// without any lock, because it may run user code.
     final func collectAfterUnlocking() {
-        // Set under the lock before a reader could leave work, so a later holder sees it.
+        // Set under the lock before a reader could leave work, so a later holder of the lock sees it.
         if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
     }
 
@@ -183,8 +187,8 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// Frees what no use can reach any more, and resumes the tasks that wait for uses to end. Returns false if the
-    /// lock was not available. ``collectIfAsked()`` follows.
+    /// Frees what no use can reach anymore, and resumes tasks whose wait for uses is over. Returns false if the lock
+    /// was not available. The caller then calls ``collectIfAsked()``.
     @discardableResult
     private final func collect(waitsForLock: Bool) -> Bool {
         var (freed, next) = (Objects(), Objects())
@@ -209,14 +213,14 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         for object in freed { free(object) }
         if !next.isEmpty {
             freeUnlessUsed(next)
-            // For the uses that ended meanwhile.
+            // Some uses may have ended meanwhile.
             mustCollect.store(true, ordering: .sequentiallyConsistent)
         }
         resumed.resume()
         return true
     }
 
-    /// Waits for the uses in progress on other threads. Those on this thread cannot end meanwhile.
+    /// Waits for the uses in progress on other threads. Uses on this thread cannot end while this waits.
     final func waitForUses() async {
         await Waiters<[HazardUse]>.suspend { continuation in
             let uses = uses().filter { !$0.isOnCallingThread }
@@ -225,19 +229,19 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
                 waiters.add(continuation, until: uses)
                 announceRetired(to: uses)
             }
-            // Some may have ended before they could see that a task waits.
+            // Some uses may have ended before they could see that a task waits.
             if haveEnded(uses) { collect(waitsForLock: true) }
             collectIfAsked()
             return true
         }
     }
 
-    /// Takes out what was retired, in a deinit: nobody uses it any more.
+    /// Takes out everything retired. Called in a deinit, when no use is left.
     final func takeRetired() -> Objects {
         defer { (retired, incoming) = ([], []) }
         return retired.flatMap(\.objects) + incoming
     }
 
-    /// Keeps an object until ``takeRetired()``, where one isolation domain is all that uses this.
+    /// Keeps an object until ``takeRetired()``. For a list used by only one isolation domain.
     final func keepRetired(_ object: Unretained<AnyObject>) { incoming.append(object) }
 }

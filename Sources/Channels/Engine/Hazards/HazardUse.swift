@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// A use of a ``HazardDomain`` to wait for: a slot, and the slot's sequence number at that time.
+/// A use of a ``HazardDomain`` to wait for: a slot, and its sequence number when the use was found.
 ///
-/// A use of a shard of names may become one of the channel found in it, but not the other way round.
+/// A use of a shard of names may pass to the channel found in it, but never the other way round.
 struct HazardUse: Sendable {
     private let slot: SlotReference
     private let sequence: UInt
@@ -12,7 +12,7 @@ struct HazardUse: Sendable {
         sequence = slot.pointee.sequence.load(ordering: .acquiring)
     }
 
-    /// Returns the uses, in progress on any thread of some groups, of the addresses that the body accepts.
+    /// Returns the uses of accepted addresses that are in progress on any thread of the given groups.
     static func uses(by groups: UInt64, of isUsed: (UInt) -> Bool) -> [HazardUse] {
         var found: [HazardUse] = []
         visit(groups, isUsed) { slot in
@@ -31,7 +31,7 @@ struct HazardUse: Sendable {
         return isFound
     }
 
-    /// Visits the slots of uses in progress, as long as the body returns true.
+    /// Visits the slots of accepted uses in progress, as long as the body returns true.
     ///
     /// - Complexity: O(*n*) in the number of threads in the groups, and their slots in use.
     private static func visit(_ groups: UInt64, _ isUsed: (UInt) -> Bool, _ body: (SlotReference) -> Bool) {
@@ -46,7 +46,7 @@ struct HazardUse: Sendable {
         }
     }
 
-    /// Returns whether this use has ended, and has not become one of another address that the body accepts.
+    /// Returns whether this use has ended. It has not if its slot has passed to another address that the body accepts.
     func hasEnded(_ isUsed: (UInt) -> Bool) -> Bool {
         slot.pointee.sequence.load(ordering: .acquiring) != sequence
             || !isUsed(slot.pointee.address.load(ordering: .sequentiallyConsistent))

@@ -1,12 +1,13 @@
 internal import Synchronization
 
-/// The records of the threads that use the library, in 64 groups, each of which is a chain. A thread that ends takes
-/// its record out, so that threads that came and went cost nothing; the record is never freed, but becomes another
-/// thread's.
+/// The records of the threads that use the library, in 64 groups, each of which is a chain. When a thread ends, its
+/// record is taken out, so that threads that came and went cost nothing. The record is never freed, but given to
+/// another thread later.
 ///
-/// A chain is walked without a lock. A record that is taken out keeps its `next`, and one that is put in again leads to
-/// the record that was first then: a walk that is at it goes on, meets every record that was there when it began and is
-/// there still, and some of them twice. (The model is `Verification/Models/threads.pml`.)
+/// A chain is walked without a lock. A record that is taken out keeps its `next`. A record that is put in again is
+/// linked to the record that was first at that time. A walk that is at such a record therefore continues, and meets
+/// every record that has been there since it began, perhaps some of them twice. (The model is
+/// `Verification/Models/threads.pml`.)
 ///
 /// `lock` guards `spare`, `nextGroup` and changes of the chains. `heads`, `occupied` and `next` of a record are atomic.
 /// `@safe` because the pointer is constant, and its target is atomic and never freed.
@@ -18,7 +19,7 @@ final class ThreadRecords: @unchecked Sendable {  // guards: see above
 
     /// The address of the newest record of each group, or 0.
     private let heads: UnsafeMutablePointer<Atomic<UInt>>
-    /// The groups that have records.
+    /// The groups that have records, one bit each.
     private let occupied = Atomic<UInt64>(0)
     private let lock = SpinLock()
     /// The records without a thread, linked by `nextSpare`.

@@ -1,7 +1,7 @@
 internal import CChannels
 internal import Synchronization
 
-/// A thread's record. `@safe` because records are never freed.
+/// A reference to a thread's record. `@safe` because records are never freed.
 @safe
 struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the guards of the record
     private let pointer: UnsafeMutablePointer<ThreadRecord>
@@ -9,7 +9,7 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
     @inline(__always)
     private init(_ pointer: UnsafeMutablePointer<ThreadRecord>) { unsafe self.pointer = pointer }
 
-    /// Makes a reference from an address taken from one before; nil for 0.
+    /// Makes a reference from an address taken from another reference; nil for 0.
     @inline(__always)
     init?(address: UInt) {
         guard let pointer = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: address) else { return nil }
@@ -54,7 +54,7 @@ package enum CurrentThread {
     /// A number, not 0, that no other living thread has.
     package static var number: UInt { ThreadReference.current.address }
 
-    /// Whether the thread runs an instrument, whose posts are not traced.
+    /// Whether the thread is running an instrument, whose own posts are not traced.
     package static var isInInstrument: Bool {
         get { ThreadReference.current.pointee.isInInstrument }
         set { ThreadReference.current.pointee.isInInstrument = newValue }

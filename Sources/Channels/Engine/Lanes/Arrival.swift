@@ -1,16 +1,16 @@
 internal import Dispatch
 
-/// What to do, without the lock, after a message was put into a mailbox.
+/// What to do, once the lock is released, after a message was put into a mailbox.
 struct Arrival: OptionSet {
     let rawValue: UInt8
-    /// The drain, or a reader, is to be started.
+    /// Start the drain or a reader.
     static let starts = Arrival(rawValue: 1)
-    /// Too many messages wait; see ``Backlog``.
+    /// Report that too many messages wait; see ``Backlog``.
     static let isBacklog = Arrival(rawValue: 2)
 }
 
-/// Above which number of waiting messages a fault is reported. It doubles each time, until nothing waits. Guarded by
-/// the lock of its owner.
+/// The number of waiting messages above which a fault is reported. It doubles with each report, and is reset when
+/// nothing waits. Guarded by the lock of its owner.
 struct Backlog {
     private var limit = Self.first
     private static var first: Int { 1 << 20 }
@@ -27,8 +27,8 @@ struct Backlog {
 }
 
 extension ListenerEntry {
-    /// Has a job check the owner. Called under the lock, where a weak reference must not be loaded, because that may
-    /// release the owner.
+    /// Starts a job that checks whether the owner is alive. Called under the lock, where the weak reference must not be
+    /// loaded, because releasing the owner again may run its deinit.
     func lookForOwner() {
         guard hasOwner else { return }
         DispatchQueue.global().async { if self.isOrphan { self.list?.cancel(self) } }

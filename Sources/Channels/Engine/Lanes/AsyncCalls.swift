@@ -10,22 +10,23 @@ enum AsyncIsolation: Sendable {
     case owner
 }
 
-/// What calls an async listener: tasks that read its mailbox, and await the closure for one message after the other. A
-/// message that arrives starts one if fewer than the policy allows are there. A task ends when nothing waits.
+/// The calls of an async listener. They are made by *readers*: tasks that take messages from its mailbox and await the
+/// closure for one after the other. A message that arrives starts a reader if the ``OverlappingPolicy`` allows another.
+/// A reader ends when nothing waits.
 ///
-/// Guards: the mailbox's lock guards all that changes. `body` is also read without it by the readers: it is freed when
-/// there is none, and none can start. What is returned is done without the lock: cancelling a task, resuming a
-/// continuation and releasing a closure run the code of others.
+/// Guards: the mailbox's lock guards every `var`. Readers also read `body` without it, because it is freed only when
+/// there is no reader and none can start. Methods return what their callers must do without the lock: cancelling a
+/// task, resuming a continuation and releasing a closure may run user code.
 final class AsyncCalls: @unchecked Sendable {  // guards: see above
-    /// What a task waits for, once the listener has ended.
+    /// What a task waits for after the listener has ended.
     enum End {
-        /// That no call runs.
+        /// Until no call is running.
         case calls
-        /// That the closure is freed: no post can see the listener, and nothing waits.
+        /// Until the closure is freed: no post can see the listener, and nothing waits.
         case listener
     }
 
-    /// The closure, and its isolation, which keeps an actor: freed together.
+    /// The closure and its isolation, which may keep an actor alive. They are freed together.
     struct Body {
         let closure: AsyncListenerCall
         let isolation: AsyncIsolation
@@ -33,11 +34,11 @@ final class AsyncCalls: @unchecked Sendable {  // guards: see above
 
     private let overlapping: OverlappingPolicy
     @safe @exclusivity(unchecked) private var body: Body?
-    /// How many tasks read, those included that are about to be started.
+    /// How many readers there are, including those that are about to be started.
     private var readers = 0
-    /// The task of the one call under ``OverlappingPolicy/replace``; nil before it is known.
+    /// The task of the one call under ``OverlappingPolicy/replace``; nil until the task is known.
     @safe @exclusivity(unchecked) private var task: Task<PostTracker.Outcome, Never>?
-    /// Whether the call that runs is to make way for another.
+    /// Whether the running call has been replaced by a newer message.
     private(set) var isReplaced = false
     private var waiters = Waiters<End>()
 
@@ -49,7 +50,7 @@ final class AsyncCalls: @unchecked Sendable {  // guards: see above
     /// Whether a message that arrives while a call runs is dropped.
     var ignores: Bool { overlapping.kind == .ignore }
 
-    /// The policy of the mailbox, of which the listener's own has no effect if messages never wait in a row.
+    /// The policy of the mailbox. The listener's own policy has no effect if at most one message can wait.
     func buffering(_ own: BufferingPolicy) -> BufferingPolicy {
         switch overlapping.kind {
         case .replace: .newest(1)
@@ -60,49 +61,49 @@ final class AsyncCalls: @unchecked Sendable {  // guards: see above
 
     // Under the lock.
 
-    /// A message has arrived. Returns whether a reader is to be started for it.
+    /// Notes that a message has arrived. Returns whether to start a reader for it, which is counted already.
     func needReader() -> Bool {
         guard readers < overlapping.calls else { return false }
         readers += 1
         return true
     }
 
-    /// A reader ends, since nothing waits.
+    /// Notes that a reader ends, because nothing waits.
     func readerEnds() { readers -= 1 }
 
     var hasNoReader: Bool { readers == 0 }
 
-    /// A message has been taken for a call.
+    /// Notes that a message has been taken for a call.
     func begin() { isReplaced = false }
 
-    /// The call has a task. Returns whether that is to be cancelled: another message has arrived.
+    /// Notes the task of the call. Returns whether to cancel it, because another message has arrived.
     private func began(_ task: Task<PostTracker.Outcome, Never>) -> Bool {
         self.task = task
         return isReplaced
     }
 
-    /// A message arrives while a call runs, or the listener is cancelled. Returns the task to cancel.
+    /// Notes that a message has arrived, or that the listener was cancelled. Returns the task to cancel, if any.
     func replace() -> Task<PostTracker.Outcome, Never>? {
         guard overlapping.kind == .replace else { return nil }
         isReplaced = true
         return task
     }
 
-    /// A call has ended. Returns its task, to be released, and those to resume.
+    /// Notes that a call has ended. Returns its task, to be released, and the continuations to resume.
     /// - Parameter isLast: Whether no other call runs.
     func end(isLast: Bool) -> (task: Task<PostTracker.Outcome, Never>?, waiting: [CheckedContinuation<Void, Never>]) {
         defer { task = nil }
         return (task, isLast ? waiters.take { $0 == .calls } : [])
     }
 
-    /// Keeps a task waiting. Returns false if what it waits for has happened.
+    /// Lets a task wait. Returns false if what it waits for has already happened.
     func wait(_ continuation: CheckedContinuation<Void, Never>, until end: End, isCalling: Bool) -> Bool {
         guard end == .calls ? isCalling : body != nil else { return false }
         waiters.add(continuation, until: end)
         return true
     }
 
-    /// Takes out the closure, to be released before those waiting are resumed.
+    /// Takes out the closure, which must be released before the continuations are resumed.
     func free() -> (body: Body?, waiting: [CheckedContinuation<Void, Never>]) {
         defer { body = nil }
         return (body, waiters.take { $0 == .listener })
@@ -111,7 +112,7 @@ final class AsyncCalls: @unchecked Sendable {  // guards: see above
 
 // The readers.
 extension AsyncCalls {
-    /// Starts a reader, which has been counted.
+    /// Starts a reader, which has already been counted.
     func startReader(of mailbox: SequenceMailbox, _ listener: ListenerEntry) {
         Task.detached { await self.read(mailbox, listener) }
     }
@@ -126,17 +127,17 @@ extension AsyncCalls {
             let isolation =
                 switch body?.isolation {
                 case .closure(let actor): actor
-                // One that is deallocated is found below.
+                // If the owner was deallocated, `takeAndCall` finds that out.
                 case .owner: listener.owner as? any Actor
                 case nil: nil as (any Actor)?
                 }
             guard await callNext(mailbox, listener, place, on: isolation) else { return }
-            // The next turn is a task of its own, so that whatever else waits for the thread comes first.
+            // The next turn is a new task, so that whatever else waits for the thread comes first.
             if turn.endAfterCall() != nil { return startReader(of: mailbox, listener) }
         }
     }
 
-    /// Makes the next call. Returns false if nothing waits: the reader ends.
+    /// Makes the next call. Returns false if nothing waits, and the reader ends.
     @inline(never)
     private func callNext(
         _ mailbox: SequenceMailbox,
@@ -145,19 +146,19 @@ extension AsyncCalls {
         on isolation: isolated (any Actor)?
     ) async -> Bool {
         var envelope: Envelope?
-        // Returns once the message and the owner are released: who waits for the call may expect that.
+        // Returns after the message and the owner have been released, as a task that waits for the call may expect.
         guard let outcome = await takeAndCall(mailbox, listener, message, &envelope, on: isolation) else {
             return false
         }
-        // Before the poster learns of it, whose next message is not to be ignored.
+        // Before the poster is told: its next message must not be ignored.
         let (isReplaced, goesOn) = mailbox.endCall(self, of: listener)
-        // A call that has not begun is counted as discarded, too.
+        // A call that never began remains counted as discarded.
         let isDropped = if case .discarded = outcome { false } else { isReplaced }
         envelope?.tracker?.finish(isDropped ? .dropped : outcome)
         return goesOn
     }
 
-    /// Takes a message and awaits the closure, without suspending in between. So a `cancel` on the closure's isolation
+    /// Takes a message and awaits the closure, without suspending in between. So a `cancel` in the closure's isolation
     /// comes either before the message is taken or after the call has begun. Returns nil if nothing waits.
     private func takeAndCall(
         _ mailbox: SequenceMailbox,
@@ -167,14 +168,14 @@ extension AsyncCalls {
         on isolation: isolated (any Actor)?
     ) async -> PostTracker.Outcome? {
         let owner = listener.owner.map { sendable($0) }
-        // Discards what waits.
+        // Also discards what waits.
         if owner == nil, listener.hasOwner { listener.list?.cancel(listener) }
         guard mailbox.takeForCall(self, into: message, &envelope, of: listener) else { return nil }
         defer { mailbox.layout.destroy(message) }
         let call = AsyncCall(listener: listener, mailbox: mailbox, owner: owner, envelope: envelope)
         guard overlapping.kind == .replace else { return await run(call, with: message, isolation: isolation) }
         let task = Task {
-            // Captured, so that the task has this isolation, on which no call begins after `cancel` has returned.
+            // Captured, so that the task has this isolation, in which no call may begin after `cancel` has returned.
             _ = isolation
             guard !listener.isCancelled else { return PostTracker.Outcome.discarded }
             return await run(call, with: message, isolation: isolation)
@@ -217,13 +218,13 @@ extension AsyncCalls {
 
     private func outcome(of call: AsyncCall, with message: MessageAddress) async -> PostTracker.Outcome {
         let listener = call.listener
-        // Loaded for the call only, so that it is freed before tasks that wait for the call resume.
+        // Loaded here, for the call only, so that it can be freed before tasks that wait for the call resume.
         guard let list = listener.list, let closure = body?.closure else { return .discarded }
         do {
             try await closure(message, call.owner, list.envelope(of: call.envelope))
             return .completed
         } catch {
-            // A call that was replaced was asked to throw.
+            // A call that was replaced may throw because it was cancelled.
             guard !call.mailbox.withLock({ isReplaced }) else { return .dropped }
             let reported = error as? ReportedFailure
             if reported == nil {

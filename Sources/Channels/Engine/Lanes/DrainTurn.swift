@@ -1,7 +1,7 @@
 internal import CChannels
 
-/// Limits how long a drain keeps its actor or queue: to 64 calls or a millisecond. The clock is read only
-/// after the 1st, 2nd, 4th, 8th … call: a turn lasts at most twice as long, or one call.
+/// Limits how long a drain occupies its actor or queue: to 64 calls or about a millisecond. The clock is read only
+/// after the 1st, 2nd, 4th, 8th … call, so a turn may last twice as long, or as long as one slow call.
 struct DrainTurn {
     enum End {
         case idle
@@ -10,7 +10,7 @@ struct DrainTurn {
     }
 
     static let mostCalls = 64
-    /// In nanoseconds.
+    /// The limit in nanoseconds.
     static let longest: UInt64 = 1_000_000
 
     private let start = channels_nanoseconds()

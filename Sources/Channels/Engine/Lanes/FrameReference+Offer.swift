@@ -1,14 +1,14 @@
 extension FrameReference {
-    /// Offers the message of a post to a mailbox that may be full, or with what travels with it, and tells the poster
-    /// what becomes of it. Returns 1; 0 if the listener has ended, not if the buffer was full. Runs user code at the
-    /// end: releases the message that this one has replaced.
+    /// Offers the message of a post, and what travels with it, to a mailbox that may be full, and tells the poster what
+    /// becomes of it. Returns 1, even if the buffer was full; 0 if the listener has ended. May run user code at the
+    /// end, when it releases a message that this one has replaced.
     ///
-    /// Inlined in its two callers: the values in between then need no memory.
+    /// Inlined into its two callers, so that the values passed between them need no memory.
     /// - Parameters:
-    ///   - isCalled: Whether the listener is called with the message, so that the post may wait for that.
-    ///   - isReported: Whether a message that is dropped is worth a fault.
-    ///   - enter: Calls ``MailboxState/admit(for:copying:_:displaced:)`` under the mailbox's lock, and then starts who
-    ///     delivers the message. Returns how many the mailbox has dropped, too.
+    ///   - isCalled: Whether the listener is called with the message, so that the post may wait for the call.
+    ///   - isReported: Whether a dropped message raises a fault.
+    ///   - enter: Calls ``MailboxState/admit(for:copying:_:displaced:)`` under the mailbox's lock, and then starts the
+    ///     drain or reader if necessary. Also returns how many messages the mailbox has dropped so far.
     @inline(__always)
     func offer(
         to listener: ListenerEntry,
@@ -28,16 +28,16 @@ extension FrameReference {
             return 0
         }
         let former = displaced?.envelope?.tracker
-        // Released before whoever waits for it goes on.
+        // Released before a poster that waits for that message continues.
         displaced = nil
         former?.finish(.dropped)
-        // A post that does not wait for this listener counts it as finished, unless it missed the message.
+        // A post that does not wait for this listener counts it as finished, unless the message was dropped.
         if !isAwaited {
             tracker?.count(admission == .dropped ? .dropped : isCalled ? .completed : .buffered)
         } else if admission == .dropped {
             tracker?.finish(.dropped)
         }
-        // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
+        // With `.newest`, dropping older messages is the purpose; with `.oldest`, the latest messages are lost.
         if admission == .dropped, isReported {
             pointee.list.borrow { $0.faults.reportDrop(dropped, policy, list: $0, listener: listener) }
         }

@@ -2,21 +2,23 @@ internal import CChannels
 internal import Dispatch
 internal import Synchronization
 
-// The drain: one job that delivers what waits in the lane, on its actor or queue. Its cycle, `drain()`:
+// The drain: one job that delivers what waits in the lane, on the lane's actor or queue. The cycle, in `drain()`:
 //
-// 1. Begin a turn with what the last turn left, or with what is taken now. If nothing, the lane is idle.
+// 1. Begin a turn with what the last turn left, or with what is taken now. If there is nothing, the lane is idle.
 // 2. Deliver what was taken, ticket by ticket, for at most 64 calls or a millisecond.
 // 3. Gather: wait briefly for more messages, if they come quickly.
-// 4. Refill: settle what was used and take more under one lock; then 2 again. If nothing, the lane is idle.
-// 5. End the turn, from 2, when it has made as many calls or taken as long as it may. A job follows.
+// 4. Refill: settle what was used and take more, in one critical section; then 2 again. If there is nothing, the lane
+//    is idle.
+// 5. End the turn, from within 2, when it has reached its limit of calls or time. Another job follows.
 extension Lane {
     /// How often, at most, the drain checks whether enough messages have arrived.
     private static let mostLooks = 16
-    /// One to six microseconds, depending on the processor. Each look takes a cache line from the posters.
+    /// How long to spin between looks: one to six microseconds, depending on the processor. Each look takes a cache
+    /// line from the posters.
     private static let spinsBetweenLooks = 128
     /// How many messages must have arrived since the last look for the drain to wait for more.
     private static let many = 8
-    /// How many nanoseconds short turns may follow each other before the pool's thread is yielded.
+    /// For how many nanoseconds turns may follow each other before the pool's thread is yielded.
     private static let longestOnThread: UInt64 = 20_000
 
     /// Starts the drain. Called only if ``LaneState`` says so.
@@ -27,15 +29,15 @@ extension Lane {
             Unretained(self).retain()
             enqueueJob(on: queue)
         case .mainActor:
-            // A job for each turn: a task that yields here resumes by way of the pool, 20 microseconds later.
+            // One job per turn: a task that yields here would resume by way of the pool, 20 microseconds later.
             let turn: @MainActor @Sendable () -> Void = { if self.drain() != .idle { self.schedule() } }
-            // Somebody looks at what it shows.
+            // High priority, because the user sees what the main actor shows.
             Task.detached(priority: .userInitiated, operation: turn)
         case .actor:
             Task.detached {
                 await self.runTurns {
-                    // Retained for one turn at a time, so that waiting messages do not keep their owner
-                    // alive. If the actor is deallocated, so is every owner, and nothing is called.
+                    // Retained for one turn at a time, so that waiting messages do not keep their owner alive. If the
+                    // actor was deallocated, there is no owner left either, and no listener is called.
                     guard let actor = self.actor else { return self.drain() }
                     return await self.drain(on: actor)
                 }
@@ -43,9 +45,8 @@ extension Lane {
         }
     }
 
-    /// Runs turns and releases the actor after each. Yields the thread, for which others wait, after 20
-    /// microseconds, however many calls that is. Does not run on the actor, whose other work would keep the
-    /// thread.
+    /// Runs turns, and releases the actor after each. After 20 microseconds, yields the thread, because other tasks may
+    /// wait for it. Does not itself run on the actor, whose other work would then keep the thread.
     @concurrent
     private func runTurns(_ turn: @Sendable () async -> DrainTurn.End) async {
         var start = channels_nanoseconds()
@@ -54,7 +55,7 @@ extension Lane {
             case .idle: return
             case .calls:
                 guard channels_nanoseconds() &- start > Self.longestOnThread else { continue }
-                // A yield makes one allocation, a task four.
+                // A yield makes one allocation, a new task four.
                 await Task.yield()
                 start = channels_nanoseconds()
             case .time: return schedule()
@@ -64,7 +65,7 @@ extension Lane {
 
     private func drain(on actor: isolated any Actor) -> DrainTurn.End { drain() }
 
-    /// Runs a turn. Returns false if another turn follows, in a job of its own.
+    /// Runs a turn. Returns false if another turn follows, in another job.
     func runJob(on queue: DispatchQueue) -> Bool {
         guard drain() != .idle else { return true }
         enqueueJob(on: queue)
@@ -72,7 +73,7 @@ extension Lane {
     }
 
     private func enqueueJob(on queue: DispatchQueue) {
-        // Set in the initialiser.
+        // Always there: set in the initializer.
         if let job { queue.async(execute: job) }
     }
 
@@ -86,7 +87,7 @@ extension Lane {
         }
     }
 
-    /// Returns false, with the lane idle, if nothing waits.
+    /// Begins a turn. Returns false, with the lane idle, if nothing waits.
     private func beginTurn(_ calls: Int) -> Bool {
         guard taken.current == nil else {
             reclaimFromCancellers()
@@ -96,26 +97,26 @@ extension Lane {
         return lock.withLock { state.beginTurn() && take(calls) }
     }
 
-    /// Makes what the last turn left the drain's alone, see ``discard(_:inDrain:)``.
+    /// Makes what the last turn left the drain's alone: see ``discard(_:inDrain:)``.
     private func reclaimFromCancellers() {
         guard !isBetweenTurns.exchange(false, ordering: .acquiring) else { return }
-        // A canceller has claimed it, and holds the lock until it is done.
+        // A thread that cancels has claimed it, and holds the lock until it is done.
         lock.withLock { isBetweenTurns.store(false, ordering: .relaxed) }
     }
 
-    /// Takes tickets, and all messages of listeners without a limit. Called under the lock.
+    /// Takes tickets, and all messages in the unbounded buffers of their listeners. Called under the lock.
     private func take(_ calls: Int) -> Bool {
         let hasMore = taken.take(from: &state, calls: calls, arrived: arrived.load(ordering: .relaxed))
         if !hasMore { noteActivity() }
         return hasMore
     }
 
-    /// Delivers for the tickets taken. Returns nil unless the turn ends before they are used up.
+    /// Delivers messages for the tickets taken. Returns why the turn has ended; nil if the tickets were used up first.
     private func deliverTaken(_ turn: inout DrainTurn) -> DrainTurn.End? {
         guard let first = taken.current else { return nil }
-        // The entry, once inserted, keeps its level alive, and the level the list.
+        // An inserted entry keeps its level alive, and the level keeps the list alive.
         let list = first.listener.borrow { $0.knownLevel }.borrow { Unretained($0.list) }
-        // Shared by all of them: nothing in it outlasts a call.
+        // One frame for all calls: nothing in it outlasts a call.
         var frame = list.borrow { PostFrame($0) }
         defer { frame.end() }
         return frame.lend { frame in
@@ -142,7 +143,7 @@ extension Lane {
         _ frame: FrameReference,
         _ turn: inout DrainTurn
     ) -> DrainTurn.End? {
-        // First: the owners of former runs are released in it, this one perhaps among them.
+        // First, because it may release owners held for former runs, among them perhaps this one.
         beginRun(of: listener.address)
         var used = 0
         var end: DrainTurn.End?
@@ -155,14 +156,14 @@ extension Lane {
         } else {
             endOrphan(listener, mailbox)
         }
-        // If the turn continues and the ticket is not used up, the listener has ended, and the rest is void.
-        // Finding that out takes about as long as a call.
+        // If the turn continues although the ticket is not used up, the listener has ended, and the rest of the ticket
+        // is void. Finding that out takes about as long as a call.
         let isGivenUp = end == nil && used < ticket.count
         taken.use(isGivenUp ? ticket.count : used, of: ticket, mailbox)
         return isGivenUp ? turn.endAfterCall() : end
     }
 
-    /// Delivers a batch taken from an unbounded buffer, which drops nothing.
+    /// Delivers the batch taken from an unbounded buffer.
     private func deliverBatch(
         _ count: Int,
         _ used: inout Int,
@@ -180,7 +181,7 @@ extension Lane {
             }
             if mailbox.batch.isEmpty {
                 lock.withLock { mailbox.state.takeAll(into: &mailbox.batch) }
-                // The listener has ended meanwhile.
+                // Empty if the listener has ended meanwhile.
                 guard !mailbox.batch.isEmpty else { return nil }
             }
             used += 1
@@ -210,7 +211,7 @@ extension Lane {
             while used < count {
                 guard !listener.isCancelled else { return nil }
                 var envelope: Envelope?
-                // There is none if the listener has ended meanwhile.
+                // There is no message if the listener has ended meanwhile.
                 guard lock.withLock({ mailbox.state.takeFirst(into: message, &envelope) }) else { return nil }
                 used += 1
                 mailbox.countDelivered()
@@ -223,7 +224,7 @@ extension Lane {
         }
     }
 
-    /// Calls the listener. Returns who is to be told that the call has ended, once the message is released.
+    /// Calls the listener. Returns the tracker to notify of the end of the call, once the message is released.
     private func call(
         _ listener: ListenerEntry,
         _ message: MessageAddress,
@@ -246,15 +247,15 @@ extension Lane {
         if !listener.hasEnded { listener.list?.remove(listener) }
     }
 
-    /// Waits for as many messages as the drain takes next, unless a buffer is likely to overflow meanwhile.
+    /// Waits for as many messages as the drain takes next, but not for so many that a buffer would overflow.
     private func gather() {
         let most = min(taken.gathers, smallestBuffer.load(ordering: .relaxed) / 2)
         Self.gather(arrived, beyond: taken.takenCount, most: most)
     }
 
-    /// Spins briefly, until many messages have arrived, to be taken at once, or they arrive slowly.
+    /// Spins briefly, until enough messages have arrived to be taken at once, or until they arrive too slowly.
     static func gather(_ arrived: borrowing Atomic<Int>, beyond taken: Int, most: Int) {
-        // As if many had arrived before the first look.
+        // Starts as if many had arrived before the first look.
         var seen = arrived.load(ordering: .relaxed) &- many
         for _ in 0..<mostLooks {
             let now = arrived.load(ordering: .relaxed)
@@ -264,7 +265,7 @@ extension Lane {
         }
     }
 
-    /// Settles what was used, and takes what has arrived. Returns false, with the lane idle, if nothing has.
+    /// Settles what was used, and takes what has arrived. Returns false, with the lane idle, if nothing has arrived.
     private func refill(_ calls: Int) -> Bool {
         releaseOwners()
         var cleanup = PendingCleanup()
@@ -276,8 +277,8 @@ extension Lane {
         return hasMore
     }
 
-    /// Ends a turn. Becomes idle if nothing waits, so that the next post on the actor calls its listeners at
-    /// once; the next turn delivers what was taken and not used.
+    /// Ends a turn. If nothing waits, the lane becomes idle, so that the next post on the actor calls its listeners at
+    /// once. Otherwise the next turn delivers what was taken but not used.
     private func endTurn(_ end: DrainTurn.End) -> DrainTurn.End {
         taken.endTurn(end)
         releaseOwners()
@@ -297,12 +298,14 @@ extension Lane {
             taken.becomeIdle()
             return true
         }
-        // If the lane is idle, the drain's state may already belong to the next drain, on another thread.
+        // Uses no state of the drain: if the lane is idle, that state may already belong to the next drain, on another
+        // thread.
         cleanup.run()
         return isIdle ? .idle : end
     }
 
-    /// Ends the run of one listener, and begins that of another, or of none: 0. Tasks that wait for the former go on.
+    /// Ends the run of one listener and begins that of another (0 for none). Resumes the tasks that wait for the
+    /// former.
     private func beginRun(of listener: UInt) {
         setCurrent(listener)
         if isAwaited { settleForWaiters() }

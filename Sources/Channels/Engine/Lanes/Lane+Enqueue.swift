@@ -2,20 +2,20 @@ internal import CChannels
 internal import Synchronization
 
 extension Lane {
-    /// The most listeners served under one lock, for which the drain and other posters wait.
+    /// The most listeners served in one critical section, during which the drain and other posters wait.
     private static let mostAtOnce = 32
 
-    /// Enqueues a message without an envelope in an unbounded buffer and, unless it is for this listener `alone`, under
-    /// the same lock for listeners that follow in the list, need no other treatment and share this lane, whose drain
-    /// checks their owners. The caller has entered the list. Returns how many have the message: none if the listener
-    /// has ended. The frame names the last of them as its listener.
+    /// Enqueues a message without an envelope in an unbounded buffer. Unless it is for this listener `alone`, the same
+    /// critical section serves listeners that follow in the list, share this lane and need nothing else; the drain
+    /// checks their owners. The caller has entered the list. Returns how many listeners were served: 0 if this one has
+    /// ended. The frame then names the last of them as its listener.
     func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox, alone: Bool) -> Int {
         let (message, number) = (frame.pointee.message, frame.pointee.number)
         let most = alone ? 1 : Self.mostAtOnce
         var arrival: Arrival = []
         var count = 0
         lock.withLock {
-            // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued here.
+            // `cancel` sets the bit before it takes this lock to discard messages, so it finds what is enqueued here.
             guard !listener.isCancelled, !mailbox.state.isDead else { return }
             mailbox.state.append(copying: message)
             arrival = append(listener, mailbox)
@@ -24,7 +24,7 @@ extension Lane {
             while count < most, let entry = Unretained<ListenerEntry>(address: address) {
                 let isIn = entry.borrow { listener in
                     address = listener.next.load(ordering: .sequentiallyConsistent)
-                    // As in `ListenerList.deliverByRoute`, and not if it is cancelled.
+                    // The same condition as in `ListenerList.deliverByRoute`, and the listener must not be cancelled.
                     let word = listener.word.load(ordering: .acquiring)
                     guard word & ListenerEntry.routing == ListenerEntry.laned, word & ListenerEntry.number < number
                     else { return false }
@@ -46,7 +46,8 @@ extension Lane {
         return count
     }
 
-    /// Adds the ticket of an enqueued message, under the lock. The caller then calls ``finish(_:_:)`` without it.
+    /// Adds the ticket of an enqueued message. Called under the lock. The caller then calls ``finish(_:_:)`` without
+    /// it.
     func append(_ listener: ListenerEntry, _ mailbox: Mailbox) -> Arrival {
         if mailbox.state.isLookDue { listener.lookForOwner() }
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)

@@ -1,36 +1,35 @@
 internal import Synchronization
 
 // The order of a lane. Messages wait in the mailboxes of their listeners; a ticket here means "the next message of this
-// listener". Its cycle, with the lock that both states need, `Lane.lock`, in brackets:
+// listener". The cycle follows; [lock] marks the steps under `Lane.lock`, which guards both states:
 //
-// 1. `LaneState.append`: a post has put its message into a mailbox, and adds a ticket in the same section [lock]. The
-//    first one, in an idle lane, starts a job.
-// 2. `LaneState.beginTurn`, then `Taken.take`: the job moves the oldest tickets, and all messages of listeners without
-//    a bound, to the drain [lock]. If there are none, the lane is idle and the job ends.
+// 1. `LaneState.append`: a post has put its message into a mailbox, and adds a ticket in the same critical section
+//    [lock]. The first ticket in an idle lane starts a job.
+// 2. `LaneState.beginTurn`, then `Taken.take`: the job moves the oldest tickets to the drain, and with them everything
+//    in those listeners' unbounded buffers [lock]. If there are no tickets, the lane is idle and the job ends.
 // 3. `Taken.use`: the drain calls listeners, ticket by ticket.
-// 4. `Taken.settle`: the tickets used are given back to their mailboxes, and closures of listeners that have left are
-//    freed afterwards [lock]. Then 2 again, without beginning a turn.
+// 4. `Taken.settle`: the tickets used are subtracted from those of their mailboxes [lock], and the closures of
+//    listeners that have left are freed afterwards. Then 2 again, without beginning a turn.
 // 5. `Taken.endTurn`, `LaneState.endTurn`: after enough calls or time, the turn ends; the next job begins at 3 with
-//   what
-//    is left, or at 2 [lock].
+//    what is left, or at 2 [lock].
 //
-// A message that replaces another in a full buffer takes over its ticket. Tickets of a cancelled listener are skipped.
+// A message that replaces another in a full buffer takes over its ticket. Tickets of cancelled listeners are skipped.
 
-/// The order of turns in a lane. Transitions only, each made under the lane's lock.
+/// The order in which a lane's listeners are called. Transitions only, each made under the lane's lock.
 struct LaneState: ~Copyable {
-    /// Consecutive turns of one listener.
+    /// Consecutive deliveries to one listener.
     struct Ticket {
-        /// The listener's address, or 0 for no ticket. Its list keeps the listener alive and, once it has
-        /// left that, ``Mailbox/didLeaveList(_:)`` does until it has no ticket.
+        /// The listener's address, or 0 for no ticket. The listener's list keeps it alive. After it has left the list,
+        /// the reference that ``Mailbox/didLeaveList(_:)`` takes keeps it alive until it has no ticket.
         fileprivate let address: UInt
         fileprivate(set) var count: Int
 
         fileprivate static var none: Ticket { Ticket(address: 0, count: 0) }
 
-        /// Only ``none`` has no listener, and nobody asks that for it.
+        /// The listener. Not to be used on ``none``.
         var listener: Unretained<ListenerEntry> { Unretained(address: address)! }
 
-        /// Kept by the listener. Only listeners with a mailbox get tickets.
+        /// The mailbox, kept by the listener. Only listeners with a mailbox get tickets.
         var mailbox: Unretained<Mailbox> { listener.borrow { $0.knownMailbox } }
 
         /// Splits off at most `most` of the first messages.
@@ -48,12 +47,12 @@ struct LaneState: ~Copyable {
         case idle
         /// A job will begin a turn.
         case scheduled
-        /// A turn is in progress, or has left tickets that it had taken for the next.
+        /// A turn is in progress, or has left tickets that it had taken to the next one.
         case draining
     }
 
     private(set) var phase = Phase.idle
-    /// How many messages have tickets that the drain has not taken.
+    /// How many messages have tickets that the drain has not yet taken.
     private(set) var count = 0
     /// The newest ticket, to which more may be added.
     private var newest = Ticket.none
@@ -81,13 +80,14 @@ struct LaneState: ~Copyable {
         return true
     }
 
-    /// Takes the oldest tickets, for at most so many calls. Returns false, with the lane idle, if none.
+    /// Takes the oldest tickets, for at most this many calls. Returns false, with the lane idle, if there are none.
     mutating func take(_ most: Int, into taken: inout [Ticket]) -> Bool {
         var left = most
         while left > 0, let ticket = pop(most: left) {
             left -= ticket.count
             taken.append(ticket)
-            // Everything at once from an unbounded buffer, which drops nothing, once the last batch is used up.
+            // From an unbounded buffer, which drops nothing, everything is taken at once, after the last batch is used
+            // up.
             ticket.mailbox.borrow { if $0.isUnbounded, $0.batch.isEmpty { $0.state.takeAll(into: &$0.batch) } }
         }
         guard taken.isEmpty else { return true }
@@ -95,7 +95,7 @@ struct LaneState: ~Copyable {
         return false
     }
 
-    /// Ends a turn that has used all its tickets. Returns true if the lane is idle; else a turn must follow.
+    /// Ends a turn that has used all its tickets. Returns true if the lane is idle; otherwise another turn must follow.
     mutating func endTurn() -> Bool {
         guard count == 0 else {
             phase = .scheduled
@@ -113,7 +113,7 @@ struct LaneState: ~Copyable {
     /// Removes the oldest ticket, or part of it.
     private mutating func pop(most: Int) -> Ticket? {
         let part = tickets.withFirst { first -> Ticket? in first.count > most ? first.removeFirst(most: most) : nil }
-        // Without a part, there is no ticket or all of it is taken.
+        // If there is no part, either there is no ticket or all of it is taken.
         if let ticket = (part ?? nil) ?? tickets.popFirst() {
             count -= ticket.count
             return ticket
@@ -127,17 +127,17 @@ struct LaneState: ~Copyable {
 }
 
 extension LaneState {
-    /// What the drain of a lane has taken, and how much of it is used. Transitions only: they belong to the one drain,
-    /// and those that take the lane's state are made under its lock.
+    /// What the drain of a lane has taken, and how much of it is used. Transitions only. They are made by the one
+    /// drain, and those that take the lane's state are made under its lock.
     struct Taken {
         /// How the next turn begins.
         enum Pace {
-            /// At once: the lane was idle, and the message that started the job must not wait.
+            /// At once, because the lane was idle, and the message that started the job must not wait.
             case first
             /// After a brief wait for as many messages as a turn makes calls.
             case steady
-            /// The last turn reached its limit of calls, so the drain takes more messages than one turn delivers.
-            /// Taking many at a time keeps the drain and the posters from contending for the lock.
+            /// With more messages than one turn delivers, because the last turn reached its limit of calls. Taking many
+            /// at a time keeps the drain and the posters from contending for the lock.
             case behind
         }
 
@@ -148,9 +148,9 @@ extension LaneState {
         private var tickets: [LaneState.Ticket] = []
         /// The first ticket that is not used up.
         private var next = 0
-        /// Listeners with tickets used but not settled; those tickets retain them.
+        /// Listeners with tickets that are used but not settled; those tickets keep them alive.
         private(set) var unsettled: [Unretained<ListenerEntry>] = []
-        /// How many messages had ever been taken when the drain last took some.
+        /// How many messages had been taken in all when the drain last took some.
         private(set) var takenCount = 0
 
         /// The ticket whose turn it is; nil if all are used up.
@@ -172,8 +172,8 @@ extension LaneState {
             if count == ticket.count { next += 1 } else { tickets[next].use(count) }
         }
 
-        /// Takes tickets for so many calls, or more if the lane is behind, once the former are used up. Returns
-        /// false, with the lane idle, if nothing waits. `arrived`: how many messages have ever arrived.
+        /// Takes tickets for this many calls, or more if the lane is behind. Called once the previous tickets are used
+        /// up. Returns false, with the lane idle, if nothing waits. `arrived` is how many messages have ever arrived.
         mutating func take(from lane: inout LaneState, calls: Int, arrived: Int) -> Bool {
             tickets.removeAll(keepingCapacity: true)
             next = 0
@@ -198,7 +198,7 @@ extension LaneState {
 
         mutating func becomeIdle() { pace = .first }
 
-        /// Whether only the current listener was called: posters see no change, so no lock is needed.
+        /// Whether only the current listener was called. Then nothing changes for posters, and no lock is needed.
         var isStillBusyWithOne: Bool {
             guard let current else { return false }
             return unsettled.allSatisfy { $0 == current.listener }

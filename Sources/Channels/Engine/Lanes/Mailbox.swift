@@ -1,35 +1,36 @@
 internal import Synchronization
 
-/// The messages of a listener that cannot be called on the poster's thread: they wait for its turn in a lane.
+/// The messages of a listener that cannot be called on the poster's thread. They wait for the listener's turn in a
+/// lane.
 ///
 /// Guards: the lane's lock guards `state`, `finishWaiters` and `isFinished`. `used`, `batch` and `retainedOwner` belong
-/// to the lane's drain; `batch` also to a thread that holds the lock while the lane is not draining, or has exchanged
-/// `Lane.isBetweenTurns` for false.
+/// to the lane's drain. `batch` may also be used by a thread that holds the lock, if the lane is not draining or the
+/// thread has exchanged `Lane.isBetweenTurns` for false. `holdsBuffer` says itself who uses it.
 @usableFromInline
 final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     let lane: Lane
-    /// For posts, which retain nothing. The mailbox keeps the lane.
+    /// The lane, for posts, which retain nothing. The mailbox keeps it alive.
     let laneReference: Unretained<Lane>
-    /// The identity of the lane's actor, or ``Lane/nowhere``: only a post made there may call the listener.
+    /// The identity of the lane's actor, or ``Lane/nowhere``. Only a post made on that actor may call the listener.
     let home: UInt
     let policy: BufferingPolicy
-    /// Whether no waiting message is dropped: then the drain takes all of them at once.
+    /// Whether the buffer drops nothing. If so, the drain takes all waiting messages at once.
     let isUnbounded: Bool
     let layout: MessageLayout
     @safe @exclusivity(unchecked) var state: MailboxState
-    /// The tasks that wait until everything has been delivered, and whether it has.
+    /// The tasks that wait until everything has been delivered; `isFinished` says whether it has.
     private var finishWaiters = Waiters<Void>()
     private var isFinished = false
     // Keeps what the drain writes for each message off the cache lines that posters write.
     private let padding = Padding()
     let delivered = Atomic<Int>(0)
-    /// How many of the lane's tickets are used but not settled.
+    /// How many of the listener's tickets are used but not settled.
     @safe @exclusivity(unchecked) var used = 0
     @safe @exclusivity(unchecked) var batch: MessageQueue
     /// The owner, retained while a turn calls the listener.
     @safe @exclusivity(unchecked) private var retainedOwner: Unretained<AnyObject>?
-    /// Whether the lane counts the limit of the buffer. Used by the initialiser, by the one thread that frees the
-    /// closure, and in the deinit.
+    /// Whether the lane counts the buffer's limit. Used by the initializer, by the one thread that frees the closure,
+    /// and by the deinit.
     private var holdsBuffer: Bool
 
     init(_ lane: Lane, _ layout: MessageLayout, _ policy: BufferingPolicy, adaptor: Adaptor? = nil) {
@@ -46,10 +47,11 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         if !isUnbounded { lane.noteBuffer(of: policy.limit) }
     }
 
-    // Nobody has called `didFreeBody` where it was never put into a list, or was deallocated together with its list.
+    // `didFreeBody` has not been called if the listener was never put into a list, or was deallocated together with its
+    // list.
     deinit { forgetBuffer() }
 
-    /// Tells the lane, once, that nothing is put into the buffer any more.
+    /// Tells the lane, once, that nothing more will be put into the buffer.
     private func forgetBuffer() {
         guard holdsBuffer else { return }
         holdsBuffer = false
@@ -58,18 +60,19 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
 
     func withLock<Result>(_ body: () -> Result) -> Result { laneReference.borrow { $0.lock.withLock(body) } }
 
-    /// Whether a drain of the lane is due or under way.
+    /// Whether a drain of the lane is scheduled or running.
     var isBusy: Bool { laneReference.borrow { $0.isActive.load(ordering: .acquiring) } }
 
-    /// Returns whether a post may call the listener: made on the lane's actor, while no message waits.
+    /// Returns whether a post may call the listener: if it is made on the lane's actor, and no message waits for the
+    /// listener.
     func mayCall(from isolation: UInt, _ listener: ListenerEntry) -> Bool {
         guard isolation == home else { return false }
-        // Either this is the drain, or the drain is not running, because the poster is on its actor.
+        // The poster is on the lane's actor, so either this is inside the drain, or the drain is not running.
         return !isBusy || !lane.isCalling(listener) && accounts.waiting == 0
     }
 
-    /// Enqueues a copy of the message with what travels with it, if the policy has room for it. Returns 1; 0 if the
-    /// listener has ended, not if the buffer was full.
+    /// Enqueues a copy of the message and what travels with it, if the policy has room. Returns 1, even if the buffer
+    /// was full; 0 if the listener has ended.
     @inline(never)
     func offer(_ frame: FrameReference, to listener: ListenerEntry) -> Int {
         let message = frame.pointee.message
@@ -85,7 +88,7 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// Counts a message before the listener is called with it.
+    /// Counts a message. Called before the listener is.
     func countDelivered() { delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing) }
 
     /// Retains the owner until ``releaseOwner()``. Returns false if it was deallocated.
@@ -107,11 +110,11 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
         if discards { lane.discard(self, inDrain: false) }
     }
 
-    /// Frees the closure, unless messages still wait for it. The last of them frees it then.
+    /// Frees the closure, unless messages still wait for it. In that case it is freed after the last of them.
     override func didLeaveList(_ listener: ListenerEntry) {
         let isUnused = withLock {
             let isUnused = state.leave()
-            // Its tickets keep it alive from here on, as its list did before. Balanced in ``PendingCleanup``.
+            // From here on its tickets keep it alive, as its list did before. Balanced in ``PendingCleanup``.
             if !isUnused { Unretained(listener).retain() }
             return isUnused
         }
@@ -155,7 +158,7 @@ extension MessageQueue {
     /// Destroys every message and reports it as discarded.
     mutating func discardAll() {
         while !isEmpty {
-            // The slot keeps the envelope until `removeFirst`.
+            // The slot retains the envelope until `removeFirst`.
             let tracker = peek().envelope?.object.tracker
             removeFirst()
             tracker?.finish(.discarded)

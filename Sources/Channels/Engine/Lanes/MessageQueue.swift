@@ -1,31 +1,31 @@
 /// A FIFO of messages of one layout, each with its envelope, in a chain of blocks.
 ///
-/// Not synchronised: its owner's lock guards it. A slot holds only the message, because few have an envelope
-/// and slots move between caches; a block gets a table of envelopes when one of its messages has one. The
-/// last block is reused, so a queue that is emptied now and then allocates nothing. Nothing is moved to a
-/// larger buffer: in a burst, that and page faults took a third of the time of enqueueing.
+/// Not synchronized: its owner's lock guards it. A slot holds only the message, because few messages have an envelope
+/// and slots move between caches. A block gets a table of envelopes when one of its messages has one. The last block is
+/// reused, so a queue that is emptied now and then allocates nothing. Messages are never moved to a larger buffer: in a
+/// burst, that and the page faults took a third of the time of enqueueing.
 ///
-/// `@safe` because pointers leave it only as addresses of messages: `count` messages are in the slots from
-/// `first`, in the first block, to `end`, in the last, and only those are read, moved or destroyed.
+/// `@safe` because pointers leave it only as addresses of messages. There are `count` messages, in the slots from
+/// `first` (in the first block) to `end` (in the last), and only those are read, moved or destroyed.
 @safe
 struct MessageQueue: ~Copyable {
-    /// The first words of a block.
+    /// The header at the beginning of a block.
     @unsafe
     private struct Header {
-        /// Nil in the last block.
+        /// The next block; nil in the last.
         var next: UnsafeMutableRawPointer?
         var capacity: Int
-        /// The reference of each slot's envelope, or 0; nil if none had one.
+        /// For each slot, the reference to its envelope, or 0; nil if no slot has had one.
         var envelopes: UnsafeMutablePointer<UInt>?
     }
 
     private static let smallestBlock = 16
     private static let largestBlock = 256
-    /// Each block has four times as many slots as the one before, up to `largestBlock`.
+    /// How many times as many slots each block has as the one before, up to `largestBlock`.
     private static let growth = 4
-    /// Blocks of large messages have fewer slots.
+    /// The size of the largest blocks, so that blocks of large messages have fewer slots.
     private static let bytesPerBlock = 16_384
-    /// The largest block that an idle queue keeps.
+    /// The size in bytes of the largest block that an idle queue keeps.
     private static let mostBytesKept = 2_048
 
     let layout: MessageLayout
@@ -114,7 +114,7 @@ struct MessageQueue: ~Copyable {
         return unsafe MessageAddress(end - stride)
     }
 
-    /// Moves the first message to uninitialised memory and returns its envelope. There must be one.
+    /// Moves the first message, which must exist, to uninitialized memory. Returns its envelope.
     mutating func moveFirst(to target: MessageAddress) -> Envelope? {
         let (message, envelope) = peek()
         layout.move(from: message, to: target)
@@ -123,7 +123,7 @@ struct MessageQueue: ~Copyable {
         return envelope?.take()
     }
 
-    /// Returns the first message, in place, and its envelope, still retained by the slot. There must be one.
+    /// Returns the first message, which must exist, in place, and its envelope, still retained by the slot.
     func peek() -> (message: MessageAddress, envelope: Unretained<Envelope>?) {
         // There is a message, so there is a block.
         let message = unsafe MessageAddress(first.unsafelyUnwrapped)
@@ -152,7 +152,7 @@ struct MessageQueue: ~Copyable {
         }
     }
 
-    /// Frees the block of an empty queue if it is large: no message is expected soon.
+    /// Frees the block of an empty queue if it is large. Called when no message is expected soon.
     mutating func giveBack() {
         guard count == 0, let block = unsafe lastBlock else { return }
         let header = unsafe Self.header(of: block).pointee

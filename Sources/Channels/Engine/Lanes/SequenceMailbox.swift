@@ -1,19 +1,19 @@
 internal import Synchronization
 
-/// The messages that tasks read: those of a sequence wait here for one; an async listener has a task started. This is
-/// what comes in. `Engine/Sequences` has what a reader of a sequence does, ``AsyncCalls`` what one does that calls a
-/// listener.
+/// The messages that tasks read. Messages of a sequence wait here for a reader; for an async listener, a task is
+/// started. This class is the incoming side. `Engine/Sequences` has what the reader of a sequence does, and
+/// ``AsyncCalls`` what a reader does that calls a listener.
 ///
-/// Guards: `lock` guards `state`, `waiting` and `calls`. From an unbounded buffer a reader takes all messages at once:
-/// `readLock` guards what readers have taken, and is taken before `lock`, if both are. So readers and posters seldom
-/// meet, and what they write for each message is on different cache lines. A task that calls a listener takes one at a
-/// time.
+/// Guards: `lock` guards `state`, `backlog`, `waiting` and the contents of `calls`; `readLock` guards `taken` and
+/// `hasTaken`. A thread that needs both takes `readLock` first. From an unbounded buffer, the reader of a sequence
+/// takes all messages at once. So readers and posters seldom contend, and what they write for each message is on
+/// different cache lines. A task that calls a listener takes one message at a time.
 @usableFromInline
 final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     private static let lastNumber = Atomic<Int>(0)
 
-    /// Recognises the sequence for which this was made, so that no other one reads its messages. An async listener has
-    /// 0.
+    /// Identifies the sequence for which this was made, so that no other one reads its messages. 0 for an async
+    /// listener.
     let number: Int
     let layout: MessageLayout
     private let policy: BufferingPolicy
@@ -22,20 +22,21 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     /// The calls of an async listener; nil for a sequence.
     let calls: AsyncCalls?
     private var backlog = Backlog()
-    /// The readers that wait, each with a number of its own.
+    /// The readers that wait, each with its own number.
     private var waiting = WaitingReaders()
     /// Whether `state` may hold messages: stays true until a reader finds none. Written under the lock.
     private let holdsMessages = Atomic<Bool>(false)
-    /// How many messages have been put in, without those that replaced others. Written under the lock.
+    /// How many messages have been put in, not counting those that replaced others. Written under the lock.
     private let arrived = Atomic<Int>(0)
     // Keeps what readers write for each message off the cache lines that posters write.
     private let padding = Padding()
-    /// Here, because readers look at it for each message. Posters look at `policy`.
+    /// Whether a reader takes all messages at once. Stored here, because readers use it for each message; posters use
+    /// `policy`.
     private let takesAll: Bool
     private let readLock = SpinLock()
     @safe @exclusivity(unchecked) private var taken: MessageQueue
     private let delivered = Atomic<Int>(0)
-    /// Whether readers have taken messages since a reader last looked whether more come quickly.
+    /// Whether readers have taken messages since a reader last called `gather()`.
     private var hasTaken = false
     private let lastReader = Atomic<Int>(0)
 
@@ -59,18 +60,18 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
 
     static func makeNumber() -> Int { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    /// Whether a message may wait, whose reader then looks whether the owner lives.
+    /// Whether a message may be waiting. If so, its reader checks whether the owner is alive.
     var isBusy: Bool { mayHoldMessages }
 
     func withLock<Result>(_ body: () -> Result) -> Result { lock.withLock(body) }
 
-    /// Enqueues a copy of the message. Returns 1; 0 if the listener has ended, not if the buffer was full.
+    /// Enqueues a copy of the message. Returns 1, even if the buffer was full; 0 if the listener has ended.
     func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Int {
         guard policy.kind == .unbounded, !frame.pointee.carriesMore else { return offer(frame, to: listener) }
         let message = frame.pointee.message
         var arrival: Arrival = []
         let isIn = lock.withLock {
-            // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued.
+            // `cancel` sets the bit before it takes this lock to discard messages, so it finds what is enqueued here.
             guard !listener.isCancelled, !state.isDead else { return false }
             state.append(copying: message)
             arrival = noteArrival(for: listener)
@@ -80,11 +81,11 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         return isIn ? 1 : 0
     }
 
-    /// Enqueues a message with what travels with it, if the policy has room for it.
+    /// Enqueues a message and what travels with it, if the policy has room.
     @inline(never)
     private func offer(_ frame: FrameReference, to listener: ListenerEntry) -> Int {
         let message = frame.pointee.message
-        // No post waits for the reader of a sequence.
+        // A post does not wait for the reader of a sequence.
         let isCalled = calls != nil
         let isReported = calls?.ignores != true
         return frame.offer(to: listener, isCalled: isCalled, policy, isReported: isReported) { envelope, displaced in
@@ -93,7 +94,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
             let admission = lock.withLock {
                 replaced = calls?.replace()
                 let admission = state.admit(for: listener, copying: message, envelope, displaced: &displaced)
-                // One that takes the place of another takes its reader, too.
+                // A message that replaces another also takes over its reader.
                 if admission == .waits { arrival = noteArrival(for: listener) }
                 return (admission, dropped: state.dropped)
             }
@@ -112,9 +113,9 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         return (calls?.needReader() ?? !waiting.isEmpty) ? backlog.union(.starts) : backlog
     }
 
-    /// Finds a reader for a message. Each message resumes or starts one, however many wait in the buffer: a reader may
-    /// take one message and stop. Apart from what puts a message in, because a continuation has a type
-    /// of another library: a variable of it costs dozens of instructions.
+    /// Finds a reader for a message. Each message resumes or starts one, however many wait in the buffer, because a
+    /// reader may take one message and stop. Separate from the code that puts a message in, because a continuation's
+    /// type is from another library, and a variable of such a type costs dozens of instructions.
     @inline(never)
     private func finish(_ arrival: Arrival, _ listener: ListenerEntry) {
         if arrival.contains(.starts) {
@@ -147,8 +148,8 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         discarded.discardAll()
     }
 
-    /// Frees the closure of a listener that is called, unless a reader is left, which does so when it ends. That of a
-    /// sequence is left to the entry's deinit: a reader may still make an element with it.
+    /// Frees the closure of an async listener, unless a reader is left, which then frees it when it ends. The closure
+    /// of a sequence is left to the entry's deinit, because a reader may still make an element with it.
     override func didLeaveList(_ listener: ListenerEntry) {
         guard let calls else { return }
         let isUnused = lock.withLock { state.leave() && calls.hasNoReader }
@@ -175,10 +176,10 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     override var accounts: ListenerAccounts { lock.withLock { state.accounts(delivered: delivered) } }
 }
 
-// What a reader does.
+// What the reader of a sequence does.
 extension SequenceMailbox {
-    /// Moves the first message to uninitialised memory. Returns false if there is none. The caller releases
-    /// `envelope` without the lock.
+    /// Moves the first message to uninitialized memory. Returns false if there is none. The caller releases `envelope`
+    /// without the lock.
     func takeFirst(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
         guard takesAll else {
             guard mayHoldMessages else { return false }
@@ -191,7 +192,7 @@ extension SequenceMailbox {
             }
         }
         return readLock.withLock {
-            // Posters write `holdsMessages`, so it is read only if nothing is left.
+            // Posters write `holdsMessages`, so it is read only when nothing is left.
             if taken.isEmpty, !mayHoldMessages || !refill() { return false }
             envelope = taken.moveFirst(to: place)
             countDelivered()
@@ -199,7 +200,7 @@ extension SequenceMailbox {
         }
     }
 
-    /// Takes all messages. The caller holds the readers' lock.
+    /// Takes all messages. Called under `readLock`.
     private func refill() -> Bool {
         lock.withLock {
             guard !state.incoming.isEmpty else {
@@ -213,7 +214,7 @@ extension SequenceMailbox {
         }
     }
 
-    /// Counts a message that was read. Called by the one reader that has its lock.
+    /// Counts a message that was read. Called under one of the two locks, always the same.
     private func countDelivered() {
         delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     }
@@ -225,14 +226,14 @@ extension SequenceMailbox {
         readLock.withLock { !taken.isEmpty || lock.withLock { !state.incoming.isEmpty } }
     }
 
-    /// Spins briefly if messages were taken since the last call. Returns whether more have arrived.
+    /// Spins briefly if messages have been taken since the last call. Returns whether more may have arrived.
     func gather() -> Bool {
         let hadMessages = readLock.withLock {
             defer { hasTaken = false }
             return hasTaken
         }
         guard hadMessages else { return false }
-        // Stops before so many wait that messages would be dropped.
+        // Stops before so many messages wait that some would be dropped.
         let most = min(LaneState.Taken.mostGathered, policy.limit / 2)
         Lane.gather(arrived, beyond: delivered.load(ordering: .relaxed), most: most)
         return mayHoldMessages
@@ -243,7 +244,7 @@ extension SequenceMailbox {
         let reader = lastReader.wrappingAdd(1, ordering: .relaxed).newValue
         await withTaskCancellationHandler {
             await Waiters<Void>.suspend { continuation in
-                // Whoever posts, ends the listener or cancels the task later finds this reader under the lock.
+                // A thread that posts, ends the listener or cancels the task later finds this reader, under the lock.
                 readLock.withLock {
                     taken.isEmpty
                         && lock.withLock {
@@ -262,10 +263,10 @@ extension SequenceMailbox {
     func handOn() { if hasWaiting { wakeOne() } }
 }
 
-// What a task does that calls the listener.
+// What a task that calls an async listener does.
 extension SequenceMailbox {
-    /// Moves the first message to uninitialised memory, for a call. Returns false if there is none: the reader ends.
-    /// The caller releases `envelope` without the lock.
+    /// Moves the first message to uninitialized memory, for a call. Returns false if there is none, and the reader
+    /// ends. The caller releases `envelope` without the lock.
     func takeForCall(
         _ calls: AsyncCalls,
         into place: MessageAddress,
@@ -282,10 +283,10 @@ extension SequenceMailbox {
         return isTaken
     }
 
-    /// Counts a call, before it begins. Several may begin at once.
+    /// Counts a call, before it begins. Atomic, because several calls may begin at once.
     func countCall() { delivered.wrappingAdd(1, ordering: .releasing) }
 
-    /// Says what has become of a call that has ended: whether it was replaced, and whether the reader goes on.
+    /// Settles a call that has ended. Returns whether it was replaced, and whether the reader continues.
     func endCall(_ calls: AsyncCalls, of listener: ListenerEntry) -> (isReplaced: Bool, goesOn: Bool) {
         let (ended, isReplaced, goesOn, isUnused) = lock.withLock {
             _ = state.settle(1)
@@ -294,19 +295,19 @@ extension SequenceMailbox {
             let goesOn = !state.incoming.isEmpty
             return (ended, isReplaced, goesOn, !goesOn && endReader(calls))
         }
-        // First: who waits for the call may expect what the closure holds to be released.
+        // First, because a task that waits for the call may expect what the closure holds to have been released.
         if isUnused { listener.freeBody() }
         ended.waiting.resume()
         return (isReplaced, goesOn)
     }
 
-    /// A reader ends, since nothing waits. Returns whether the closure is to be freed. Called under the lock.
+    /// Ends a reader, because nothing waits. Returns whether to free the closure. Called under the lock.
     private func endReader(_ calls: AsyncCalls) -> Bool {
         calls.readerEnds()
         return calls.hasNoReader && state.hasLeft && state.leave()
     }
 
-    /// Called under the lock.
+    /// Notes that nothing waits. Called under the lock.
     private func noteEmpty() {
         backlog.reset()
         holdsMessages.store(false, ordering: .releasing)

@@ -1,15 +1,16 @@
 internal import Dispatch
 
-/// A listener as it is shown to people, in a line of text or in a snapshot.
+/// A listener as it is shown in a description or a snapshot.
 package struct ShownListener {
     package let entry: ListenerEntry
-    /// Nil if the token owns the listener. What stands for the listener of a pattern is that one's owner's.
+    /// The owner; nil if the token owns the listener. For an entry that forwards to a pattern's listener, that
+    /// listener's owner.
     package let owner: AnyObject?
     package let priority: ListenerPriority
 
     package var missedCount: Int { entry.missedCount }
 
-    /// What is counted of its messages; nil if that is nothing.
+    /// The counts of its messages; nil if they are not counted.
     package var accounts: ListenerAccounts? {
         entry.accounts ?? (entry.list?.isObserved == true ? ListenerAccounts() : nil)
     }
@@ -46,7 +47,7 @@ extension ListenerList {
     }
 }
 
-/// The lane of an actor or a queue, as it is shown.
+/// The lane of an actor or a queue, as it is shown in a description or a snapshot.
 package struct ShownLane {
     private let lane: Lane
     /// The type of the actor or the label of the queue.
@@ -63,12 +64,12 @@ package struct ShownLane {
 
     package var id: ObjectIdentifier { ObjectIdentifier(lane) }
 
-    /// The number of messages queued in it, except up to 256 that its drain has taken.
+    /// The number of messages queued in it, not counting up to 256 that its drain has already taken out.
     package var waitingCount: Int { lane.lock.withLock { lane.state.count } }
 }
 
 extension ListenerEntry {
-    /// The lane in which its messages wait, if they do.
+    /// The lane in which its messages wait; nil if it has none.
     package var lane: ShownLane? { mailbox.map { ShownLane($0.lane) } }
 
     /// Whether messages wait for it before they are delivered.

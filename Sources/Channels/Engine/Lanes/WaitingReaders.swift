@@ -1,16 +1,16 @@
-/// The readers of a sequence that wait, in the order in which they began. Guarded by the lock of its owner, without
-/// which those taken out are resumed.
+/// The readers of a sequence that wait, in the order in which they began to. Guarded by its owner's lock; readers taken
+/// out are resumed without it.
 struct WaitingReaders: ~Copyable {
     typealias Continuation = CheckedContinuation<Void, Never>
 
     private var continuations: [Int: Continuation] = [:]
-    /// The numbers of the readers, and of some that wait no longer: at most about as many.
+    /// The numbers of the waiting readers, and of at most about as many that no longer wait.
     private var order = Queue<Int>()
     private var count = 0
 
     var isEmpty: Bool { continuations.isEmpty }
 
-    /// - Parameter reader: A number that no other reader has had.
+    /// - Parameter reader: A number that no other reader has or had.
     mutating func add(_ continuation: Continuation, of reader: Int) {
         continuations[reader] = continuation
         order.append(reader)

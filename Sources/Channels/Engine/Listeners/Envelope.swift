@@ -1,21 +1,24 @@
-/// What travels with a message, and is kept with it in a mailbox. Messages with nothing to keep have none.
+/// What travels with a message, and is kept with it in a mailbox. A message with nothing to keep has no envelope.
 ///
-/// One object for all of it: to keep it, or to copy a ``Posted``, counts one reference. A list has one that says
-/// only its name, for the messages that have none. Two values stay apart. `PostOptions` are the arguments of a post, in
-/// registers: as an envelope they would be an allocation for each post, which has none (`thresholds.txt`).
-/// ``RemoteDelivery`` is made by a transport, which has no channel yet.
+/// One object holds all of it, so that keeping it, or copying a ``Posted``, counts only one reference. A list has an
+/// envelope that says only its name, for messages without one.
+///
+/// Two other types are deliberately not part of it. `PostOptions` holds the arguments of a post in registers; an
+/// envelope would cost every post an allocation, and posts must not allocate (`thresholds.txt`). ``RemoteDelivery`` is
+/// made by a transport, which has no channel yet.
 @usableFromInline
 final class Envelope: Sendable {
     @usableFromInline let channelName: String?
     @usableFromInline let sender: (any AnyObject & Sendable)?
     /// The other process, if the message came in over a bridge.
     @usableFromInline let process: String?
-    /// How it came in, if the bridge says so.
+    /// How the message came in, if the bridge says so.
     let delivery: RemoteDelivery?
     /// Tracks the listeners, if the poster waits for them to finish.
     let tracker: PostTracker?
     let trace: (any MessageTrace)?
-    /// Whether a listener may keep it: it has no tracker and no trace, which would keep what waits for the post to end.
+    /// Whether a listener may keep this: only without a tracker and a trace, which would keep alive what waits for the
+    /// post to end.
     private let outlivesPost: Bool
 
     init(
@@ -37,7 +40,7 @@ final class Envelope: Sendable {
 
     @usableFromInline var origin: MessageOrigin { process.map { .remote($0) } ?? .local }
 
-    /// Makes one with the same sender and origin.
+    /// Makes an envelope with the same sender and origin.
     func copy(
         named channelName: String?,
         tracker: PostTracker? = nil,
@@ -48,7 +51,7 @@ final class Envelope: Sendable {
 }
 
 extension Envelope {
-    /// Returns what a listener is told, and may keep.
+    /// Returns an envelope that can be passed to a listener, which may keep it.
     fileprivate func told(on list: ListenerList) -> Envelope {
         if list.kind == .pattern { return copy(named: list.name) }
         return outlivesPost ? self : copy(named: channelName)
@@ -56,7 +59,8 @@ extension Envelope {
 }
 
 extension ListenerList {
-    /// Returns what a listener of this list is told with a message. The listener of a pattern is told the pattern.
+    /// Returns the envelope that a listener of this list receives with a message. For the listener of a pattern, it
+    /// names the pattern.
     func envelope(of message: Envelope?) -> Envelope? {
         guard let message else { return envelope }
         return message.told(on: self)

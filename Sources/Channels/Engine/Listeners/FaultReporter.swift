@@ -3,11 +3,12 @@ internal import Synchronization
 /// Counts faults by kind and place and passes them to the handler, or to standard error. A mutex guards
 /// `totals`; the handler is called without it.
 final class FaultReporter: Sendable {
-    /// Further places are counted together, so that names invented at run time cannot exhaust memory.
+    /// How many places are counted separately. Further ones are counted together, so that names made up at run time
+    /// cannot exhaust memory.
     private static let mostPlaces = 4_096
 
     private let handler: FaultHandler?
-    /// Those of the switchboard that owns this reporter.
+    /// The instruments of the switchboard that owns this reporter.
     let instruments: Instruments?
     private let totals = Locked<[ExactText: Int]>([:])
 
@@ -42,18 +43,20 @@ final class FaultReporter: Sendable {
             count: count,
             error: error,
             detail: detail,
-            // A channel without a switchboard may be watched by one.
+            // A switchboard may watch a channel that is not its own.
             instruments ?? instrument?.instruments
         )
     }
 
-    /// Reports what a full buffer dropped. The count is the buffer's: that avoids the lock, which all channels share.
+    /// Reports that a full buffer dropped a message. The count is the buffer's own, which avoids the lock that all
+    /// channels share.
     func reportDrop(_ count: Int, _ policy: BufferingPolicy, list: ListenerList, listener: ListenerEntry) {
         guard reports(count) else { return }
         report(.bufferOverflow, list: list, listener: listener, count: count, detail: .buffering(policy))
     }
 
-    /// Returns whether to report the `count`th fault at a place: without a handler, the 1st, 2nd, 4th …
+    /// Returns whether to report the `count`th fault at a place: every one if there is a handler, otherwise only the
+    /// 1st, 2nd, 4th, 8th and so on.
     func reports(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
 
     func report(

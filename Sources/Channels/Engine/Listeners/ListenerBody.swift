@@ -2,23 +2,24 @@ internal import Synchronization
 
 // How a closure is stored without its type, and called again.
 //
-// The two most common forms of a listener, `(Message)` that does not throw and `(Owner, Message)` that may, are
-// called directly, without a closure in between. To throw costs five instructions, which do not matter beside
-// the 174 of a weak owner; beside the 29 of a listener without one, they do.
+// The two most common forms of a listener, `(Message)` that does not throw and `(Owner, Message)` that may, are called
+// directly, without a closure in between. A body that may throw costs five more instructions. They do not matter next
+// to the 174 of a call with a weak owner, but do next to the 29 of a call without one.
 //
-// A closure stored in a generic struct has the most general calling convention of its type: an argument of
-// generic type is passed by address or, if its type is known to be a class, as the reference. So `Body1<Sale>`
-// and `Body1<Erased>` hold closures of one convention, and one may be called as the other if the address passed
-// is that of a `Sale`. `Erased` cannot be loaded or copied, so the compiler passes on that address.
+// A closure stored in a generic struct has the most general calling convention of its type: an argument of generic type
+// is passed by address or, if its type is known to be a class, as the reference. So `Body1<Sale>` and `Body1<Erased>`
+// hold closures with the same convention, and one may be called as the other if the address passed is that of a `Sale`.
+// `Erased` cannot be loaded or copied, so the compiler passes on that very address.
 //
-// The structs have the constraints of the forms that fill them: an owner is `AnyObject`, a message is
-// anything. With others the convention differs, and the compiler adds a thunk, with an allocation and a call.
+// The structs have the same constraints as the forms that fill them: an owner is `AnyObject`, a message is anything.
+// With other constraints the convention would differ, and the compiler would add a thunk, with an allocation and a
+// call.
 //
-// A synchronous `@isolated(any)` closure has the calling convention of a plain one: the isolation is in its
-// context, is read through `.isolation` and enforced by the caller. `isolated Owner` is an ordinary argument.
-// The list calls such a closure only on the isolation its listener was registered with. The casts go through
-// structs of one field with equal generic parameters and constraints: a closure cast directly gets two
-// allocated thunks.
+// A synchronous `@isolated(any)` closure has the calling convention of a plain one: the isolation is stored in its
+// context, read through `.isolation`, and enforced by the caller. `isolated Owner` is an ordinary argument. The list
+// calls such a closure only in the isolation its listener was registered with. The casts go through structs of one
+// field with equal generic parameters and constraints, because a closure that is cast directly gets two allocated
+// thunks.
 
 /// A call of a listener with a message, its owner (nil if its token owns it), and the post.
 @usableFromInline
@@ -33,7 +34,7 @@ struct IsolatedBody1<A: ~Copyable>: Sendable {
 @frozen @usableFromInline
 struct Body1<A: ~Copyable>: Sendable {
     @usableFromInline let call: @Sendable (borrowing A) -> Void
-    // The calling convention is the same; see the head of this file.
+    // The calling convention is the same: see the top of this file.
     @inlinable init(unisolated body: IsolatedBody1<A>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
@@ -90,21 +91,21 @@ struct LocalBody2<A: AnyObject, B: ~Copyable> {
 /// Stands for a value of a type known only to the closure that receives its address.
 @safe
 struct Erased: ~Copyable {
-    /// Makes the struct not loadable.
+    /// Makes the struct address-only, so that it cannot be loaded.
     private let neverLoaded: Atomic<UInt8>
 }
 
 /// A closure without its type: a ``ListenerCall``, or the contents of a `Body1` or `Body2`.
 @frozen @usableFromInline
 struct BareCall: Sendable {
-    // Only the two words matter; `ListenerBody` knows what they are.
+    // Only the two words matter. `ListenerBody` knows what they stand for.
     private let storage: ListenerCall
 
     @usableFromInline
     init(call: @escaping ListenerCall) { storage = call }
 
-    // Each of these is a struct of one closure: two words, the second a counted reference. `@Sendable` does
-    // not change a closure's convention, and one isolation domain uses the list of a local channel.
+    // Each of these is a struct of one closure: two words, the second of which is a counted reference. `@Sendable` does
+    // not change a closure's convention, and the list of a local channel is used by one isolation domain only.
 
     @usableFromInline
     // Two words, see above.
@@ -127,7 +128,7 @@ struct BareCall: Sendable {
     @usableFromInline static let nothing = BareCall(call: { _, _, _ in })
 }
 
-/// What an entry calls. Not copyable, so that the hot path borrows the closure instead of retaining it.
+/// The closure that an entry calls. Not copyable, so that the hot path borrows the closure instead of retaining it.
 struct ListenerBody: ~Copyable {
     private let call: BareCall
 

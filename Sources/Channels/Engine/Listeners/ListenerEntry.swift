@@ -1,7 +1,8 @@
 internal import CChannels
 internal import Synchronization
 
-/// One registration in a list. With an owner, it is also the token, which may outlive its place in the list.
+/// One registration in a list. If the listener has an owner, the entry is also its token, and may outlive its place in
+/// the list.
 ///
 /// `word`, `next` and `routeAddress` are atomic. The list's lock guards `level`, `previous` and the links; once the
 /// entry has left the list, `previous` links entries whose closures are to be freed. `body` is replaced once, after the
@@ -12,14 +13,14 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
     // Bits of `word` above the registration number. A post compares the word with the number at which it
     // began: one comparison tells whether a listener is old enough and needs nothing but its call.
     static let cancelled: UInt64 = 1 << 63
-    /// No message reaches it any more, but waiting ones are delivered: its channel ended, or it was `once`.
+    /// No further message reaches it, but waiting ones are delivered: its channel has ended, or it was `once`.
     static let closed: UInt64 = 1 << 62
     static let paused: UInt64 = 1 << 61
-    /// Its calls are always counted, without atomic additions: only for listeners called one at a time.
+    /// Its calls are always counted, and without atomic additions, because they are made one at a time.
     static let counted: UInt64 = 1 << 60
     static let owned: UInt64 = 1 << 59
     static let once: UInt64 = 1 << 58
-    /// The body is a `ListenerCall`; without this bit, a bare `Body1` or, with an owner, `Body2`.
+    /// The body is a `ListenerCall`. Without this bit it is a bare `Body1` or, with an owner, a `Body2`.
     static let general: UInt64 = 1 << 57
     /// Forwards messages to the listener of another list.
     static let forwarding: UInt64 = 1 << 56
@@ -31,7 +32,7 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
     /// Waits for tasks that read: its route is a `SequenceMailbox`.
     static let read: UInt64 = 1 << 52
     static let ended = cancelled | closed
-    /// The other bits are all in use.
+    /// The registration number: all bits that are not used above.
     static let number: UInt64 = (1 << 52) - 1
     /// The bits that say how a message is delivered to it.
     static let routing = ~(number | owned | general)
@@ -42,24 +43,25 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
     @safe @exclusivity(unchecked) var previous: UInt = 0
     @safe @exclusivity(unchecked) var body: ListenerBody
     @safe @exclusivity(unchecked) package weak var owner: AnyObject?
-    /// The ``ListenerRoute``, retained. Set once, at the latest when the listener is first paused or
-    /// counted, so nothing may rely on counts from the start.
+    /// The ``ListenerRoute``, retained. Set once, at the latest when the listener is first paused or counted, so counts
+    /// need not be complete from the start.
     let routeAddress: Atomic<UInt>
     package let site: PackedSite
-    /// Set once, when the entry is inserted. Retained: it keeps the list alive for the token.
+    /// The level of the entry's priority, retained, which keeps the list alive for the token. Set once, when the entry
+    /// is inserted.
     @safe @exclusivity(unchecked) var level: Unretained<PriorityLevel>?
 
     /// - Parameter route: A mailbox or a forwarder if the bits say so.
     init(bits: UInt64, owner: AnyObject?, route: ListenerRoute?, site: PackedSite, call: BareCall) {
         word = Atomic(bits)
         body = ListenerBody(call)
-        // One assignment, which makes the reference: a second one would change it, for 130 instructions.
+        // A single assignment, which forms the weak reference. Changing it in a second one would cost 130 instructions.
         self.owner = owner.map { Unretained($0).allowsWeakReference } ?? true ? owner : nil
         routeAddress = Atomic(route.map { Unretained.retaining($0).address } ?? 0)
         self.site = site
     }
 
-    /// Not inlined: inlined where the memory is freed, it would retain and release the entry once more.
+    /// Not inlined, because inlined where the memory is freed it would retain and release the entry once more.
     @inline(never)
     deinit {
         level?.release()
@@ -76,7 +78,7 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
         level?.borrow { $0.list.cancel(self) }
     }
 
-    /// Ends the listener; what waits for it is delivered.
+    /// Ends the listener. Messages that wait for it are still delivered.
     func end() {
         list?.remove(self, as: Self.closed)
         didEnd(discards: false)
@@ -91,7 +93,7 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
     }
 
     package override func resume() {
-        // A state does: `StateCore.resume`.
+        // For a state, the delegate clears the bit: see `StateCore.resume`.
         guard isPaused else { return }
         if list?.delegate?.resume(self) != true {
             word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
@@ -106,11 +108,12 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
 }
 
 extension ListenerEntry {
-    /// Kept by the entry until its `deinit`.
+    /// The route, if there is one. The entry keeps it until its `deinit`.
     @inline(__always)
     var route: Unretained<ListenerRoute>? { Unretained(address: routeAddress.load(ordering: .acquiring)) }
 
-    /// Balance with ``Unretained/release()``. One expression: it compiles to one load of the weak reference.
+    /// Returns the owner, retained. Balance with ``Unretained/release()``. A single expression, so that it compiles to
+    /// one load of the weak reference.
     @inline(__always)
     func retainOwner() -> Unretained<AnyObject>? {
         channels_will_load_weakly()
@@ -127,17 +130,17 @@ extension ListenerEntry {
     /// The adaptor of a listener with the bit ``adapted``.
     @inline(__always)
     var knownAdaptor: Unretained<Adaptor> {
-        // Made with the entry, which keeps the route, and that the adaptor.
+        // Made together with the entry, which keeps its route, which keeps the adaptor.
         Unretained<ListenerRoute>(known: routeAddress.load(ordering: .relaxed))
             .borrow { Unretained(known: $0.adaptorAddress) }
     }
 
-    /// The list it was put into; nil if it never was.
+    /// The list that the entry was put into; nil if it was never put into one.
     var list: ListenerList? { level?.object.list }
 
     var address: UInt { Unretained(self).address }
 
-    /// Whether it was ended. An orphan has not ended until it is found.
+    /// Whether the listener was ended. An orphan has not ended until it is found.
     var hasEnded: Bool { word.load(ordering: .acquiring) & Self.ended != 0 }
 
     var isCancelled: Bool { word.load(ordering: .sequentiallyConsistent) & Self.cancelled != 0 }
@@ -146,7 +149,7 @@ extension ListenerEntry {
 
     var isOrphan: Bool { hasOwner && owner == nil }
 
-    /// Increases with each registration.
+    /// The registration number, which increases with each registration.
     @inline(__always)
     package var number: UInt64 { word.load(ordering: .acquiring) & Self.number }
 
@@ -173,7 +176,7 @@ extension ListenerEntry {
         route.borrow { $0.didLeaveList(self) }
     }
 
-    /// Frees the closure's captures. No post or mailbox uses them any more.
+    /// Frees the closure's captures. Called when no post or mailbox uses them anymore.
     func freeBody() {
         body = ListenerBody(.nothing)
         route?.borrow { $0.didFreeBody() }
@@ -181,7 +184,7 @@ extension ListenerEntry {
 }
 
 extension ListenerEntry {
-    /// Returns the route. Makes one if there is none; it then stays.
+    /// Returns the route. Makes one if there is none, which then stays.
     @inline(__always)
     func ensureRoute() -> Unretained<ListenerRoute> { route ?? makeRoute() }
 
@@ -195,7 +198,7 @@ extension ListenerEntry {
         )
         if exchanged { return made }
         made.release()
-        // Another thread was first, and what it set stays.
+        // Another thread was first, and the route that it set stays.
         return Unretained(address: known)!
     }
 
@@ -204,18 +207,18 @@ extension ListenerEntry {
         return route?.borrow { $0.accounts }
     }
 
-    /// Begins anew with what is counted only while somebody looks.
+    /// Resets the counts that are kept only while diagnostics are on.
     package func resetCounts() {
         if !isAlwaysCounted { route?.borrow { $0.directCalls.store(0, ordering: .relaxed) } }
     }
 
-    /// What the ``ListInstrument`` keeps with the listener, if it does.
+    /// What the ``ListInstrument`` has stored with the listener, if anything.
     package var record: AnyObject? { route?.borrow { $0.record?.object } }
 
     /// The record, made if there is none.
     package func ensureRecord(_ make: () -> AnyObject) -> AnyObject { ensureRoute().borrow { $0.ensureRecord(make) } }
 
-    /// Whether what happens to its messages is counted without diagnostics, too.
+    /// Whether its messages are counted even without diagnostics.
     var isAlwaysCounted: Bool {
         word.load(ordering: .relaxed) & (Self.laned | Self.read | Self.counted) != 0
     }

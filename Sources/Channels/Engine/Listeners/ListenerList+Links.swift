@@ -1,8 +1,8 @@
 internal import Synchronization
 
-// The chain itself. Everything here is called under the lock.
+// Changes of the chain. Everything here is called under the lock.
 extension ListenerList {
-    /// Returns the level of a rank, which the index keeps alive.
+    /// Returns the level of a rank, creating it if there is none. The index keeps it alive.
     func level(of rank: DeliveryRank) -> Unretained<PriorityLevel> {
         if let recentLevel, recentLevel.borrow({ $0.rank == rank }) { return recentLevel }
         return findLevel(of: rank)
@@ -17,7 +17,7 @@ extension ListenerList {
             levels.insert(level)
             emptyLevelCount += 1
         }
-        // The index keeps it alive; removing it there clears `recentLevel`.
+        // The index keeps the level alive; whenever it is removed there, `recentLevel` is cleared.
         let reference = Unretained(level)
         recentLevel = reference
         return reference
@@ -31,7 +31,7 @@ extension ListenerList {
         let number = nextNumber.load(ordering: .relaxed)
         // The bits above the number are set only through the token, which does not exist yet.
         entry.word.store(entry.word.load(ordering: .relaxed) | number, ordering: .relaxed)
-        // The list's reference; released in `free`.
+        // The list's own reference to the entry, released in `free`.
         let address = Unretained.retaining(entry).address
         level.borrow { level in
             let before = level.tail != 0 ? level.tail : begin(level)
@@ -48,12 +48,13 @@ extension ListenerList {
             }
             level.tail = address
             changeCount(of: level, by: 1)
-            // After linking, so that a post that reads the higher number finds the entry.
+            // Stored after linking, so that a post that reads the higher number finds the entry.
             nextNumber.store(number + 1, ordering: .releasing)
         }
     }
 
-    /// Counts a change. A post that reads a later entry's number sees all earlier interceptors counted.
+    /// Changes the count of listeners or interceptors. A post that reads a later entry's number sees all earlier
+    /// interceptors counted.
     private func changeCount(of level: PriorityLevel, by change: Int) {
         if level.rank.isInterceptor {
             interceptorCount.store(interceptorCount.load(ordering: .relaxed) + change, ordering: .releasing)
@@ -74,7 +75,7 @@ extension ListenerList {
         return above?.tail ?? 0
     }
 
-    /// Empty levels kept, so that adding and removing a listener of such a rank allocates only the entry.
+    /// How many empty levels are kept, so that adding and removing a listener of such a rank allocates only the entry.
     private static var mostEmptyLevels: Int32 { 16 }
 
     private func didEmpty(_ level: PriorityLevel) {
@@ -87,7 +88,7 @@ extension ListenerList {
         levels.remove(level)
     }
 
-    /// Unlinks an entry, which keeps its `next` for posts that are at it.
+    /// Unlinks an entry, which keeps its `next` for posts that are currently at it.
     func unlink(_ entry: ListenerEntry) {
         // The entry keeps the level alive.
         entry.level?.borrow { level in

@@ -20,8 +20,8 @@ extension ListenerList {
         for object in takeRetired() { free(object) }
     }
 
-    /// Takes over the list's reference to an entry just unlinked, under the lock, if it is to wait. Otherwise the
-    /// caller unlocks, and calls ``freeUnlessUsed(_:)``.
+    /// Takes over the list's reference to an entry that was just unlinked, if the entry has to wait, and returns true.
+    /// Otherwise the caller unlocks and calls ``freeUnlessUsed(_:)``. Called under the lock.
     func waits(_ entry: ListenerEntry) -> Bool {
         let object = Unretained(entry).untyped
         guard isLocal else { return waitsBehindOthers(object) }
@@ -31,8 +31,8 @@ extension ListenerList {
         return true
     }
 
-    /// Frees an entry that was unlinked, now or when the posts that may see it have ended. Called without the lock: may
-    /// run user code.
+    /// Frees an unlinked entry, now or when the posts that may see it have ended. Called without the lock, because it
+    /// may run user code.
     func freeUnlessUsed(_ entry: ListenerEntry) {
         if isLocal { free(entry) } else { freeUnlessUsed(Unretained(entry).untyped) }
     }
@@ -40,13 +40,14 @@ extension ListenerList {
     /// Frees the closure of an entry that no post can see, and releases it. Runs user code: the deinits of captured
     /// values.
     func free(_ entry: ListenerEntry) {
-        // Posts reach the listener of a pattern by other lists: `PatternListener` keeps it, and frees its closure.
+        // Posts reach the listener of a pattern through other lists, so its closure is freed by `PatternListener`,
+        // which keeps it.
         if kind != .pattern { entry.didLeaveList() }
         // Balances the retain in `link`.
         Unretained(entry).release()
     }
 
-    /// Waits for the list's posts in progress on other threads. Those on this thread cannot end meanwhile.
+    /// Waits for the list's posts in progress on other threads. Posts on this thread cannot end while this waits.
     func waitForPosts() async {
         guard !isLocal else { return }
         // Nothing is posted on a hub.

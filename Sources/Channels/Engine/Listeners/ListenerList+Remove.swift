@@ -1,17 +1,17 @@
 internal import Synchronization
 
 extension ListenerList {
-    /// Cancels and unlinks an entry; idempotent, on any thread. Returns whether this call ended it.
+    /// Ends and unlinks an entry. Idempotent, on any thread. Returns whether this call ended it.
     @discardableResult
     func remove(_ entry: ListenerEntry, as reason: UInt64 = ListenerEntry.cancelled) -> Bool {
-        // The thread that sets the first of the two bits removes the entry, so that happens once.
+        // Only the thread that sets the first of the two bits removes the entry.
         let (before, _) = entry.word.bitwiseOr(reason, ordering: .sequentiallyConsistent)
         guard before & ListenerEntry.ended == 0 else { return false }
         takeOut(entry, wasOwned: before & ListenerEntry.owned != 0)
         return true
     }
 
-    /// Ends a listener and discards what waits for it; idempotent, on any thread.
+    /// Ends a listener and discards what waits for it. Idempotent, on any thread.
     func cancel(_ entry: ListenerEntry) {
         remove(entry)
         entry.didEnd(discards: true)
@@ -31,7 +31,8 @@ extension ListenerList {
         if let delegate { delegate.didChangeListening(in: self) }
     }
 
-    /// Ends every listener because the channel is being deallocated. Waiting messages are still delivered.
+    /// Ends every listener and interceptor, because the channel is deallocated or finished. Waiting messages are still
+    /// delivered.
     func close() {
         guard !hasClosed else { return }
         var closing: [ListenerEntry] = []
@@ -42,7 +43,7 @@ extension ListenerList {
             while let entry = Unretained<ListenerEntry>(address: address)?.object {
                 address = entry.next.load(ordering: .relaxed)
                 let (before, _) = entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent)
-                // The thread that ended it is unlinking it.
+                // Ended by another thread, which unlinks it.
                 guard before & ListenerEntry.ended == 0 else { continue }
                 closing.append(entry)
                 unlink(entry)
@@ -52,14 +53,15 @@ extension ListenerList {
             recentLevel = nil
             levels.removeEmpty()
             emptyLevelCount = 0
-            // Taken once, if two threads close the list.
+            // Taken by only one of two threads that close the list.
             defer { sweeper = nil }
             return sweeper
         }
         formerSweeper?.remove(self)
-        // Before code of the user runs: what it posts by the name goes to another channel.
+        // Before user code runs: what that posts to the name goes to another channel.
         delegate?.didClose(self)
-        // Before the entries are freed: what waits is delivered first, and frees the closure afterwards.
+        // Before the entries are freed. If messages wait, they are delivered first, and the closure is freed
+        // afterwards.
         for entry in closing { entry.didEnd(discards: false) }
         if isLocal {
             for entry in unlinked { free(entry) }
@@ -78,10 +80,10 @@ extension ListenerList {
         }
     }
 
-    /// Ends every listener and interceptor but those of patterns.
+    /// Ends every listener and interceptor except those of patterns.
     func removeAllListeners() { forEachEntry { if !$0.isForwarder { $0.cancel() } } }
 
-    /// Ends every listener and interceptor of an owner, and suspends until no call of one runs.
+    /// Ends every listener and interceptor of an owner, and suspends until no call of any of them is running.
     func removeListenersAndWait(of owner: AnyObject) async {
         var removed: [ListenerEntry] = []
         forEachEntry { if $0.owner === owner { removed.append($0) } }
@@ -105,8 +107,8 @@ extension ListenerList {
         return listenerCount.load(ordering: .acquiring)
     }
 
-    /// Visits every listener and interceptor without the lock; the body may do anything that a listener may.
-    /// Skips those registered meanwhile: others may register as fast as the body removes.
+    /// Visits every listener and interceptor, without the lock; the body may do anything that a listener may do. Skips
+    /// those registered meanwhile, because others might register as fast as the body removes.
     package func forEachEntry(_ body: (ListenerEntry) -> Void) {
         visitEntries { entry in
             body(entry)
@@ -121,7 +123,7 @@ extension ListenerList {
         defer { leave(thread) }
         let (number, renumbered) = withLock { (nextNumberNow, renumberedCount.load(ordering: .relaxed)) }
         walk { entry in
-            // A higher number may also belong to an old entry that was renumbered meanwhile.
+            // A number this high may also belong to an old entry that has been renumbered meanwhile.
             let isNew =
                 entry.borrow(\.number) >= number && renumberedCount.load(ordering: .relaxed) == renumbered
             return isNew || body(entry.object) ? entry : nil

@@ -1,39 +1,40 @@
 // Listeners: who listens to a channel, in which order, and how listeners are added, removed and freed.
 //
-// `ListenerList` is what every kind of channel is built on: a chain of `ListenerEntry`, linked under the
-// list's lock (`+Links`), visited without it (`walk`, between `enter` and `leave`), freed once no post can
-// see it (`+Reclaim`). `+Remove` ends listeners, `Sweeper` finds those whose owner was deallocated.
-// `ListenerToken` is the user's handle. Nothing here delivers a message: mailboxes and forwarders are
-// kinds of `ListenerRoute`, on the floors above.
+// `ListenerList` is what every kind of channel is built on: a chain of `ListenerEntry`, linked under the list's lock
+// (`+Links`), visited without it (`walk`, between `enter` and `leave`), and freed once no post can see them
+// (`+Reclaim`). `+Remove` ends listeners, and `Sweeper` finds those whose owner was deallocated. `ListenerToken` is the
+// user's handle. Nothing here delivers a message: mailboxes and forwarders are subclasses of `ListenerRoute` in the
+// layers above.
 
 internal import Synchronization
 
 /// The listeners of one channel.
 ///
-/// A chain of entries in the order of delivery: interceptors first, each kind by priority, then by
-/// registration. A post walks it through the atomic `next` of each entry, without a lock; a change takes
-/// `lock`. An unlinked entry keeps its `next`, which always points onward in the order of delivery, so a post
-/// that is at it can continue. Its closure is freed when the posts that could have seen it have ended (proof:
-/// `Decisions/ListenerList.md`).
+/// It is a chain of entries in the order of delivery: interceptors first, then listeners, each by priority and then by
+/// registration. A post walks it through the atomic `next` of each entry, without a lock; a change takes `lock`. An
+/// unlinked entry keeps its `next`, which always points onward in the order of delivery, so a post that is at the entry
+/// can continue. Its closure is freed when the posts that could have seen it have ended. The proof is in
+/// `Decisions/ListenerList.md`.
 ///
-/// Guards: `lock` guards every `var` except `delegate`, `writtenInstrument`, `sweeperPlace` and
-/// `localPosts`. What is read without it is atomic
-/// and, except for `observation`, written under it. The list of a `LocalChannel` (`isLocal`) is used by one
-/// isolation domain, which replaces the lock.
+/// Guards: `lock` guards every `var` except `delegate`, `writtenInstrument` and `sweeperPlace`, which say what guards
+/// them, and `localPosts`, which only local lists use. Whatever else is read without the lock is atomic and, except for
+/// `observation`, written under it. The list of a `LocalChannel` (`isLocal`) is used by one isolation domain and takes
+/// no lock.
 @usableFromInline
 package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards: see above
     let layout: MessageLayout
-    /// For the text of faults.
+    /// The type of the channel, for the text of faults.
     package let channelType: any Any.Type
     package let kind: ChannelKind
-    /// Says the name, to the listeners of messages that have no envelope; nil if there is none.
+    /// Tells listeners the channel's name, for messages without an envelope of their own; nil if the channel has no
+    /// name.
     let envelope: Envelope?
     let reentrancy: Reentrancy
     let faults: FaultReporter
     let isLocal: Bool
 
     // Read by every post.
-    /// Whether there is an instrument, and it is told; see ``isObserved``.
+    /// Whether there is an instrument, and whether the list reports to it; see ``isObserved``.
     let observation = Atomic<UInt8>(0)
     let head = Atomic<UInt>(0)
     let interceptorCount = Atomic<Int>(0)
@@ -43,18 +44,18 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
     let renumberedCount = Atomic<Int>(0)
 
     @safe @exclusivity(unchecked) var levels = PriorityIndex()
-    /// The level used last: most listeners of a channel have one rank. Kept alive by the index.
+    /// The level used last, because most listeners of a channel have the same rank. Kept alive by the index.
     @safe @exclusivity(unchecked) var recentLevel: Unretained<PriorityLevel>?
     var emptyLevelCount: Int32 = 0
     var isClosed = false
     var ownedCount = 0
     /// Where the search for orphans continues.
     var cursor: UInt = 0
-    /// Searches this list, if it has had listeners with an owner.
+    /// The sweeper that searches this list, if it has had listeners with an owner.
     @safe @exclusivity(unchecked) var sweeper: Sweeper?
-    /// The place there. Guarded by its lock.
+    /// The list's place in the sweeper. Guarded by the sweeper's lock.
     var sweeperPlace = 0
-    /// Written once, under the lock; read without it after ``observation``.
+    /// Written once, under the lock; read without it, after ``observation`` was read.
     var writtenInstrument: (any ListInstrument)?
     var localPosts = 0
     var forwarderCount = 0
@@ -76,22 +77,23 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
         self.reentrancy = reentrancy
         self.faults = faults
         isLocal = kind == .local
-        // The listener of a pattern is old enough for every post: those that stand for it in each channel are compared.
+        // The listener of a pattern is old enough for every post: the entries that forward to it are compared instead.
         nextNumber = Atomic(kind == .pattern ? 0 : 1)
         super.init(lendsObjects: false)
     }
 
-    /// Includes listeners that have lost their owner.
+    /// The number of listeners, including those whose owner was deallocated.
     var listenerCountNow: Int { listenerCount.load(ordering: .acquiring) }
 
     var hasNoListenerNow: Bool { head.load(ordering: .acquiring) == 0 }
 
-    /// Whether there are listeners besides those of patterns. The caller calls ``didUnlock()`` later.
+    /// Whether there are interceptors, or listeners other than those of patterns. The caller calls ``didUnlock()``
+    /// later.
     var hasOwnListeners: Bool {
         withBareLock { listenerCountNow > forwarderCount || interceptorCount.load(ordering: .relaxed) > 0 }
     }
 
-    /// Whether a listener receives messages now, because it is not paused. Runs no user code. The caller calls
+    /// Whether any listener is not paused and so receives messages now. Runs no user code. The caller calls
     /// ``didUnlock()`` later.
     var hasDemand: Bool {
         withBareLock {
@@ -112,7 +114,6 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
 
     package var displayName: String { name ?? "\(channelType)" }
 
-    /// The type of the messages.
     package var messageType: any Any.Type { layout.type }
 
     var nextNumberNow: UInt64 { nextNumber.load(ordering: .acquiring) }
@@ -128,15 +129,15 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
         return result
     }
 
-    /// Collects for posts that ended while the thread held the lock, and sweeps if due. Called after every
-    /// section of the lock, without any lock, because it may run user code.
+    /// Collects what posts have left that ended while this thread held the lock, and sweeps if a sweep is due. Called
+    /// after every critical section, without any lock, because it may run user code.
     func didUnlock() {
         if ThreadReference.current.pointee.mustSweep { Sweeper.current.sweep(beginningWith: self) }
         collectAfterUnlocking()
     }
 
     override func free(_ object: Unretained<AnyObject>) {
-        // The list retires nothing else.
+        // A list retires only entries.
         Unretained<ListenerEntry>(known: object.address).borrow { free($0) }
     }
 }

@@ -1,9 +1,10 @@
-/// Receives what a list tells the channel or switchboard built on it, without locks. May run user code.
+/// Receives notifications of a list, for the channel or switchboard built on it. Called without locks. May run user
+/// code.
 protocol ListenerListDelegate: AnyObject, Sendable {
     /// Called when a listener was added, removed, paused or resumed.
     func didChangeListening(in list: ListenerList)
 
-    /// Called when the channel was deallocated.
+    /// Called when the channel was deallocated or finished.
     func didClose(_ list: ListenerList)
 
     /// Suspends until no post can reach the listener of a hub, which has ended.

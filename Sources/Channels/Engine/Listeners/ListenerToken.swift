@@ -5,7 +5,7 @@ internal import Synchronization
 /// A listener with an owner lives as long as the owner, whether or not the token is kept or overwritten. One without an
 /// owner is cancelled when the last reference to its token is released.
 ///
-/// It may be used from any thread. Two tokens are equal if they belong to one listener.
+/// A token may be used from any thread. Two tokens are equal if they belong to the same listener.
 public class ListenerToken: @unchecked Sendable {  // nothing is stored here; see the two subclasses
     // There are two subclasses. A listener with an owner uses its entry as the token, which saves an
     // allocation; one without has an `OwningToken`.
@@ -13,41 +13,41 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     var entry: ListenerEntry { fatalError("defect of swift-channels: a token is neither an entry nor an OwningToken") }
 
-    /// Whether messages still reach the listener: it has not been cancelled, has not used up its `once`, and
-    /// its channel and owner are alive. A paused listener is active.
+    /// Whether the listener has not ended. It ends when it is cancelled, when a `once` listener gets its message, when
+    /// its channel is deallocated or finished, and when its owner is deallocated. A paused listener is active.
     public final var isActive: Bool { !entry.hasEnded && !entry.isOrphan }
 
     /// Ends the listener without waiting.
     ///
-    /// On the listener's own isolation or, for a listener without one, on the posting thread, no call begins
-    /// after it returns. From any other thread, a call that has already passed its check may still run: see
-    /// ``cancelAndWait()``. Queued messages are discarded and counted. No other listener is skipped.
-    /// Idempotent.
+    /// Called in the listener's own isolation (or, for a nonisolated listener, on the posting thread), it guarantees
+    /// that no call begins after it returns. Called from any other thread, it cannot stop a call that has already
+    /// passed its check: see ``cancelAndWait()``. Queued messages are discarded and counted. Other listeners are not
+    /// affected. Idempotent.
     ///
     /// - Complexity: O(1); for a pattern's listener, O(*n*) in the number of patterns and names of its
     ///   switchboard.
     public func cancel() { entry.cancel() }
 
-    /// Ends the listener, discards its queued messages, and suspends until no call is running or will begin.
+    /// Ends the listener, discards its queued messages, and suspends until no call of it is running or can begin.
     ///
-    /// Waits for the channel's posts in progress on other threads, and for its mailbox's current call; for a
-    /// responder, for every request handed to it; for a pattern's listener, for the posts on every matching
-    /// channel. Ignores task cancellation: those posts end in any case.
+    /// Waits for the channel's posts in progress on other threads, and for the call that is being made from the
+    /// listener's mailbox. For a responder, it waits for every request handed to it; for a pattern's listener, for the
+    /// posts on every matching channel. It ignores task cancellation, because those posts end in any case.
     ///
-    /// Called inside the listener, or inside one that it awaits with `postAndWait` or a request, this cancels
-    /// without waiting. A task started by a call counts as part of that call until the call ends. Independent
-    /// listeners that drain one another deadlock.
+    /// Called inside the listener, or inside a listener that it awaits with `postAndWait` or a request, this method
+    /// cancels without waiting. A task started by a call counts as part of that call until the call ends. Two unrelated
+    /// listeners that wait for each other in this way deadlock.
     public final func cancelAndWait() async {
         entry.cancel()
         await waitForCalls(afterDelivery: false)
     }
 
-    /// Ends the listener once its queued messages are delivered, and suspends until its last call has ended.
+    /// Ends the listener after its queued messages have been delivered, and suspends until its last call has ended.
     ///
-    /// No message posted from now on reaches it. Waits as long as its actor or queue takes, and ignores task
-    /// cancellation. ``cancel()`` meanwhile discards the messages still queued. A sequence ends once its
-    /// reader has taken the queued messages, which this does not wait for. Called inside the listener, or
-    /// inside one that it awaits with `postAndWait` or a request, this does not wait.
+    /// Messages posted from now on do not reach it. The wait lasts as long as the listener's actor or queue takes, and
+    /// ignores task cancellation. Calling ``cancel()`` meanwhile discards the messages still queued. A sequence ends
+    /// when its reader has taken the queued messages; this method does not wait for that. Called inside the listener,
+    /// or inside a listener that it awaits with `postAndWait` or a request, it does not wait at all.
     public final func drain() async {
         entry.end()
         await waitForCalls(afterDelivery: true)
@@ -62,22 +62,25 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// Makes the listener miss the messages posted until ``resume()``; those already queued are still delivered.
     ///
-    /// Missed messages are counted (``missedCount``); ``Channel/post(_:from:echo:fileID:line:isolation:)`` does
-    /// not count the listener. A call in progress continues. The listener keeps its place in the order.
+    /// Missed messages are counted (``missedCount``), and the result of
+    /// ``Channel/post(_:from:echo:fileID:line:isolation:)`` does not include the listener. A call in progress
+    /// continues. The listener keeps its place in the order.
     public func pause() { entry.pause() }
 
     /// Resumes delivery. Messages missed while paused are not delivered. Does nothing if the listener is not
     /// paused.
     ///
-    /// A listener of a state receives the current value first. If the state refuses that (see ``StateChannel``),
-    /// the listener stays paused and a fault is reported.
+    /// A listener of a state receives the current value first. If the state refuses to deliver it (see
+    /// ``StateChannel``), the listener stays paused and a fault is raised.
     public func resume() { entry.resume() }
 
     /// Whether the listener is paused.
     public var isPaused: Bool { entry.isPaused }
 
-    /// The number of messages delivered to the listener through its mailbox, or from a state; for a channel's
-    /// listener that is called directly, 0 unless the diagnostics of its switchboard are on.
+    /// The number of messages delivered to the listener.
+    ///
+    /// Direct calls of a channel's listener without a mailbox are counted only while the diagnostics of its switchboard
+    /// are on; otherwise this is 0 for such a listener.
     public final var deliveredCount: Int { entry.accounts?.delivered ?? 0 }
 
     /// The number of messages in the listener's mailbox.
@@ -86,22 +89,23 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// The number of messages dropped by its full buffer or its ``OverlappingPolicy``.
     public final var droppedCount: Int { entry.accounts?.dropped ?? 0 }
 
-    /// The number of messages queued when the listener was cancelled or its owner deallocated.
+    /// The number of messages discarded because the listener was cancelled, or its owner deallocated, while they were
+    /// queued.
     public final var discardedCount: Int { entry.accounts?.discarded ?? 0 }
 
     /// The number of messages missed while the listener was paused.
     public final var missedCount: Int { entry.route?.borrow { $0.missedCount } ?? 0 }
 
-    /// Stores the token in a variable, and ends the listener whose token it held.
+    /// Stores the token in a variable, and cancels the listener whose token the variable held.
     ///
-    /// For a listener that takes the place of an earlier one. To assign the token is not enough where the listener has
-    /// an owner, which keeps it:
+    /// Use it for a listener that replaces an earlier one. If the listener has an owner, assigning the token would not
+    /// end the earlier listener, because the owner keeps it:
     ///
     /// ```swift
     /// typed.listen(self) { me, text in await me.search(text) }.store(replacing: &searching)
     /// ```
     ///
-    /// The new listener hears messages before the earlier one ends, so none is missed in between.
+    /// The new listener already receives messages when the earlier one ends, so none is missed in between.
     public final func store(replacing token: inout ListenerToken?) {
         let former = token
         token = self
@@ -119,7 +123,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 }
 
 extension ListenerToken: Hashable {
-    /// Returns whether both tokens belong to one listener.
+    /// Returns whether both tokens belong to the same listener.
     public static func == (left: ListenerToken, right: ListenerToken) -> Bool { left.entry === right.entry }
 
     /// Hashes the identity of the listener.

@@ -1,4 +1,5 @@
-/// The token of a listener without an owner. Not the entry, which the list keeps until it is cancelled.
+/// The token of a listener without an owner. It cannot be the entry itself, which the list keeps alive until it is
+/// cancelled.
 final class OwningToken: ListenerToken, @unchecked Sendable {  // a constant
     private let listener: ListenerEntry
 

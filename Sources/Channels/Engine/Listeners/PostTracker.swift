@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// Counts the listeners that a post waits for. A mutex guards all; continuations are resumed without it.
+/// Counts the listeners that a post waits for. A mutex guards all its state; continuations are resumed without it.
 final class PostTracker: Sendable {
     enum Outcome {
         case completed, dropped, discarded
-        /// In the buffer of a sequence.
+        /// The message is in the buffer of a sequence.
         case buffered
         case failed(DeliveryFailure)
         /// A queued post, not a listener, has ended.
@@ -15,16 +15,16 @@ final class PostTracker: Sendable {
         var report = DeliveryReport()
         /// Unfinished calls, plus 1 for the post itself.
         var outstanding = 1
-        /// Whether the wait has ended early: its task was cancelled, or its time was up.
+        /// Whether the wait has ended early, because its task was cancelled or its time was up.
         var isAbandoned = false
-        /// The listeners whose call has thrown and not ended yet.
+        /// The listeners whose call has thrown but not ended yet.
         var failing: [UInt] = []
         var waiters = Waiters<Void>()
     }
 
-    /// The calls that wait, directly or not, for this post, which must not wait for their listeners.
+    /// The calls that wait for this post, directly or indirectly. The post must not wait for their listeners.
     let chain: ListenerChain?
-    /// Called when all have finished, if nobody waits.
+    /// Called when all listeners have finished, if no task waits.
     private let onEnd: (@Sendable () -> Void)?
     private let state = Locked(State())
 
@@ -33,7 +33,7 @@ final class PostTracker: Sendable {
         self.onEnd = onEnd
     }
 
-    /// Returns whether to wait for a listener: not if its call waits, directly or not, for the poster.
+    /// Returns whether to wait for a listener: not if a call of it waits for the poster, directly or indirectly.
     func waits(for listener: ListenerEntry) -> Bool { chain?.waits(for: listener) != true }
 
     /// Adds a listener, or a queued post, to wait for.
@@ -63,7 +63,7 @@ final class PostTracker: Sendable {
         }
     }
 
-    /// Records what a call of an expected listener has thrown, which then ends by ``finishCall(of:)``.
+    /// Records what a call of an expected listener has thrown. The call then ends with ``finishCall(of:)``.
     func fail(_ listener: ListenerEntry, _ error: any Error) {
         let failure = DeliveryFailure(error, listener, listener.owner)
         state.withLock {
@@ -100,7 +100,7 @@ final class PostTracker: Sendable {
         onEnd?()
     }
 
-    /// Ends the post itself if nobody waits for its listeners.
+    /// Ends the post itself, if no task waits for its listeners.
     func end() { settle { _ in } }
 
     /// Ends the post itself and suspends until every listener has finished, the time is up or the task is cancelled.
@@ -122,7 +122,7 @@ final class PostTracker: Sendable {
         return state.withLock { $0.report }
     }
 
-    /// Ends the wait, though listeners have not finished.
+    /// Ends the wait although listeners have not finished.
     private func abandon() {
         let resumed = state.withLock { state in
             state.isAbandoned = true

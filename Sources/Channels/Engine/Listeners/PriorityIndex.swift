@@ -1,5 +1,4 @@
-/// The levels of a list by descending rank, in short runs: O(log *n*) to find, about O(1) to insert or
-/// remove.
+/// The levels of a list by descending rank: O(log *n*) to find one, O(*n*) to insert or remove one.
 struct PriorityIndex {
     private var levels: [PriorityLevel] = []
 
@@ -32,6 +31,5 @@ struct PriorityIndex {
         if position < levels.count, levels[position] === level { levels.remove(at: position) }
     }
 
-    /// Removes every empty level.
     mutating func removeEmpty() { levels.removeAll { $0.tail == 0 } }
 }

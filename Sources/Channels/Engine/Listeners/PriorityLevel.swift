@@ -1,8 +1,8 @@
-/// The listeners of one rank in one list. The list's lock guards it, except for the constants.
+/// The listeners of one rank in one list. The list's lock guards `tail`; the rest is constant.
 final class PriorityLevel: @unchecked Sendable {  // guards: see above
     let rank: DeliveryRank
     let list: ListenerList
-    /// The address of the last listener of this level, or 0. The list keeps it alive.
+    /// The address of the last listener of this level, or 0. The list keeps that listener alive.
     @safe @exclusivity(unchecked) var tail: UInt = 0
 
     init(_ rank: DeliveryRank, of list: ListenerList) {
@@ -11,7 +11,8 @@ final class PriorityLevel: @unchecked Sendable {  // guards: see above
     }
 }
 
-/// A place in the order of delivery: interceptors precede listeners, and among each the higher priority comes first.
+/// A place in the order of delivery: interceptors precede listeners, and within each group higher priorities come
+/// first.
 struct DeliveryRank {
     let isInterceptor: Bool
     let priority: Int

@@ -1,4 +1,4 @@
-/// The calls of one responder in progress. A lock guards them; continuations are resumed without it.
+/// The calls in progress of one responder. A lock guards them; continuations are resumed without it.
 @usableFromInline
 final class ResponderCalls: ListenerRoute, @unchecked Sendable {  // guards: see above
     private struct State {

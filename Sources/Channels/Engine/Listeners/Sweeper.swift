@@ -1,19 +1,20 @@
 internal import Synchronization
 
-/// Finds listeners whose owner was deallocated, without a post: one for each thread, for all its lists.
+/// Finds listeners whose owner was deallocated, without a post. Each thread has one, for all its lists.
 ///
-/// Each registration of a listener with an owner pays for a few looks at others (`ThreadRecord.sweepDebt`): half of
-/// them in its own list, the others in those of all lists in turn, from where the last look ended. So there are about
-/// as many dead entries as living ones at most, whichever lists they are in, and no change pays for more than a few.
+/// Each registration of a listener with an owner adds to a debt (`ThreadRecord.sweepDebt`), which is paid by checking a
+/// few other entries: half of them in the same list, the rest in all lists in turn, from where the last check ended. So
+/// there are at most about as many dead entries as living ones, whichever lists they are in, and no single change has
+/// to check more than a few.
 ///
-/// A look holds the owner for a moment, whose deinit may then run on this thread. So a thread looks only into lists
-/// whose first such listener it has registered, or a thread that has ended and whose record it has: what belongs to the
-/// main thread is left to it.
+/// A check retains the owner for a moment, so the owner's deinit may run on this thread. A thread therefore checks only
+/// lists whose first listener with an owner was registered by itself, or by an ended thread whose record it has. So the
+/// main thread's owners are left to the main thread.
 final class Sweeper: Sendable {
-    /// That of the calling thread. Kept by its record, and so for ever.
+    /// The calling thread's sweeper. Kept by the thread's record, which is never freed.
     static var current: Sweeper {
         let thread = ThreadReference.current
-        // Put there below.
+        // The address was stored below.
         if let known = Unretained<Sweeper>(address: thread.pointee.sweeper) { return known.object }
         let made = Unretained.retaining(Sweeper())
         thread.pointee.sweeper = made.address
@@ -21,7 +22,8 @@ final class Sweeper: Sendable {
     }
 
     private struct State {
-        /// Those with listeners that have an owner, each until it is closed. `ListenerList.sweeperPlace` is its place.
+        /// The lists that have had listeners with an owner, each until it is closed. `ListenerList.sweeperPlace` is the
+        /// index.
         var lists: [ListenerList] = []
         var next = 0
     }
@@ -29,10 +31,12 @@ final class Sweeper: Sendable {
     private static let entriesPerSweep = 16
     private static let entriesOfOwnList = 8
 
-    /// Guards the places of its lists, too. The locks of lists are taken inside; no list is searched under it.
+    /// Its lock also guards `sweeperPlace` of the lists in it. The locks of lists are taken inside it. No list is
+    /// searched under it.
     private let state = Locked(State(), spins: true)
 
-    /// Adds a list that has its first listener with an owner, unless it was closed meanwhile. Runs no user code.
+    /// Adds a list that now has its first listener with an owner, unless the list was closed meanwhile. Runs no user
+    /// code.
     func add(_ list: ListenerList) {
         state.withLock { state in
             guard list.join(self) else { return }
@@ -41,7 +45,7 @@ final class Sweeper: Sendable {
         }
     }
 
-    /// Removes a list that was closed. The caller holds it: it is not released under the lock.
+    /// Removes a list that was closed. The caller holds a reference to it, so that it is not released under the lock.
     func remove(_ list: ListenerList) {
         state.withLock { state in
             let last = state.lists.removeLast()
@@ -51,7 +55,7 @@ final class Sweeper: Sendable {
         }
     }
 
-    /// The list whose turn it is. Returned, so that it is not released under the lock.
+    /// The list whose turn it is. Returned instead of used here, so that it is not released under the lock.
     private func next() -> ListenerList? {
         state.withLock { state in
             guard !state.lists.isEmpty else { return nil }
@@ -60,10 +64,10 @@ final class Sweeper: Sendable {
         }
     }
 
-    /// Looks at some entries of a list, and at some of others.
+    /// Checks some entries of a list, and some of others.
     func sweep(beginningWith list: ListenerList) {
         let thread = ThreadReference.current
-        // What is registered in the deinits that this runs is for a later sweep.
+        // Registrations made in deinits that this runs are left to a later sweep.
         guard !thread.pointee.isSweeping, thread.pointee.slotsInUse < ThreadRecord.slotCount else { return }
         thread.pointee.isSweeping = true
         thread.pointee.sweepDebt = 0
@@ -74,7 +78,7 @@ final class Sweeper: Sendable {
 }
 
 extension ListenerList {
-    /// Notes which sweeper searches the list. Returns false if one does, or the list was closed.
+    /// Notes which sweeper searches the list. Returns false if the list already has one or was closed.
     fileprivate func join(_ sweeper: Sweeper) -> Bool {
         withBareLock {
             guard self.sweeper == nil, !isClosed else { return false }
@@ -83,12 +87,12 @@ extension ListenerList {
         }
     }
 
-    /// Removes the orphans among the next few entries; starts over after the last. Returns how many it looked at.
+    /// Removes the orphans among the next few entries; starts over after the last one. Returns how many it checked.
     fileprivate func sweep(_ most: Int) -> Int {
         let thread = ThreadReference.current
         enter(thread)
         defer { leave(thread) }
-        // The chain does not change under the lock. Afterwards the entries stay: the list was entered.
+        // The chain does not change under the lock. Afterwards its entries are not freed, because the list was entered.
         var (address, count) = withBareLock { () -> (UInt, Int) in
             if cursor == 0 { cursor = head.load(ordering: .relaxed) }
             let first = cursor
@@ -99,8 +103,9 @@ extension ListenerList {
             }
             return (first, count)
         }
-        // Without the lock: loading a weak owner retains it, and releasing it may run its deinit. Entries
-        // unlinked meanwhile still lead onward; added ones are checked instead of the last ones.
+        // Without the lock, because loading a weak owner retains it, and releasing it may run its deinit. Entries
+        // unlinked meanwhile still lead onward. If entries are added meanwhile, they are checked instead of the last
+        // ones.
         for _ in 0..<count {
             guard let entry = Unretained<ListenerEntry>(address: address) else { break }
             entry.borrow { entry in

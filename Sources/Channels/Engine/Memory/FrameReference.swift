@@ -1,5 +1,5 @@
-/// The frame of a post in progress, as a word. Only delivery, on the floor above, knows its contents. `@safe`
-/// because a frame is lent, and linked from its thread's record, only during its post, on one thread.
+/// A one-word reference to the frame of a post in progress. Only the delivery layer above knows its contents. `@safe`
+/// because a frame is lent, and linked from its thread's record, only during its post and on one thread.
 @safe
 @usableFromInline
 package struct FrameReference: @unchecked Sendable {  // used by the posting thread only
@@ -7,6 +7,5 @@ package struct FrameReference: @unchecked Sendable {  // used by the posting thr
 
     init(_ raw: UnsafeMutableRawPointer) { unsafe self.raw = raw }
 
-    /// The address as a number, for comparing.
     var address: UInt { unsafe UInt(bitPattern: raw) }
 }

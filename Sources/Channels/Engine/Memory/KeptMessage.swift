@@ -12,7 +12,7 @@ final class KeptMessage: @unchecked Sendable {
         self.init(MessageLayout(Message.self)) { $0.initialize(to: message) }
     }
 
-    /// Allocates memory for a message, which the body initialises.
+    /// Allocates memory for a message, which the body initializes.
     init(_ layout: MessageLayout, _ fill: (MessageAddress) -> Void) {
         address = layout.allocate()
         self.layout = layout

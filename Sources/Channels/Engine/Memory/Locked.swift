@@ -1,18 +1,18 @@
 internal import CChannels
 
-/// A value behind a mutex, for sections that may be longer than a few dozen instructions. Uses the C
-/// library's mutex: on Linux (Swift 6.3) the slow path of `Mutex` is in an uninstrumented library, so the
-/// thread sanitizer would report false races in the tests of every app.
+/// A value behind a mutex, for sections that may be longer than a few dozen instructions. Uses the C library's mutex,
+/// because on Linux (Swift 6.3) the slow path of `Mutex` is in an uninstrumented library, so that the thread sanitizer
+/// would report false races in the tests of every app.
 @safe
 @usableFromInline
 package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `value` is reached with the lock held only
-    // Used in this file only; visible so that the compiler can specialise calls by other targets.
+    // Used in this file only; visible so that the compiler can specialize calls from other targets.
     @usableFromInline package let lock: OpaquePointer
     @usableFromInline package let value: UnsafeMutablePointer<Value>
 
     /// - Parameter spins: Whether a thread spins before it sleeps: for short, contended sections.
     package init(_ initial: consuming Value, spins: Bool = false) {
-        // This value alone owns both and frees them in its deinit.
+        // Only this value owns the lock and the memory, and it frees both in its deinit.
         unsafe lock = channels_lock_make(spins)
         unsafe value = .allocate(capacity: 1)
         unsafe value.initialize(to: initial)

@@ -1,10 +1,10 @@
-// Memory: how a value is kept, copied and called without its type, and the two locks.
+// Memory: how values are kept and copied, and closures called, without their types; and the two locks.
 //
-// The engine is not generic: a message is an address with a layout, an object an uncounted reference, a
-// post's frame a word. Code that knows the type (a form of `listen`, `post`) makes the closures that read
-// them. Nothing here knows what a listener is. Every unsafe construct is in one of these files, with its
-// proof (`Decisions/UnsafeRooms.md`). `SpinLock` is for sections of a few dozen instructions of ours,
-// `Locked` for longer ones; neither is held while user code runs. Every floor above may use this one.
+// The engine is not generic: a message is an address with a layout, an object is an uncounted reference, and a post's
+// frame is one word. Code that knows the type (a form of `listen` or `post`) makes the closures that read them. Nothing
+// here knows what a listener is. Most unsafe constructs are in these files; `Decisions/UnsafeRooms.md` names the
+// others. `SpinLock` is for critical sections of a few dozen of our own instructions, `Locked` for longer ones; neither
+// is held while user code runs. Every layer above may use this one.
 
 /// The address of a message whose type the reader knows. `@safe` because nothing but that message is ever at
 /// the address, and because the lender keeps the memory in place while it is used.
@@ -17,11 +17,11 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
     init(_ raw: UnsafeMutableRawPointer) { unsafe self.raw = raw }
 
     static var nowhere: MessageAddress {
-        // Not 0, and never read.
+        // Not 0, and nothing is ever read there.
         unsafe MessageAddress(UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped)
     }
 
-    /// Lends the address of a value, for reading only.
+    /// Lends the address of a value, for reading.
     @inlinable @inline(__always)
     static func lending<Message, Result>(
         _ message: borrowing Message,
@@ -39,21 +39,21 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         unsafe withUnsafeMutablePointer(to: &value) { unsafe body(MessageAddress(UnsafeMutableRawPointer($0))) }
     }
 
-    /// Lends memory for one value. Returns the value if the body initialised it and returned true.
+    /// Lends memory for one value. Returns the value if the body returned true, after initializing it.
     @inlinable @inline(__always)
     static func receiving<Value>(as type: Value.Type, _ body: (MessageAddress) -> Bool) -> Value? {
         unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { place in
-            // The allocation has one element, which is initialised if the body returns true.
+            // The allocation has one element, which is initialized if the body returns true.
             unsafe body(MessageAddress(UnsafeMutableRawPointer(place.baseAddress.unsafelyUnwrapped)))
                 ? place.moveElement(from: 0) : nil
         }
     }
 
-    /// Lends memory for one value, which the body must initialise, and returns that value.
+    /// Lends memory for one value, which the body must initialize, and returns that value.
     @inlinable @inline(__always)
     static func filling<Value>(as type: Value.Type, _ body: (MessageAddress) -> Void) -> Value {
         unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { place in
-            // The allocation has one element, which the body has initialised.
+            // The allocation has one element, which the body has initialized.
             unsafe body(MessageAddress(UnsafeMutableRawPointer(place.baseAddress.unsafelyUnwrapped)))
             return unsafe place.moveElement(from: 0)
         }
@@ -88,13 +88,13 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         try unsafe body(&raw.assumingMemoryBound(to: Message.self).pointee)
     }
 
-    /// Initialises memory that holds no message.
+    /// Initializes memory that holds no message.
     @inlinable @inline(__always)
     func initialize<Message>(to message: consuming Message) {
         unsafe raw.initializeMemory(as: Message.self, to: message)
     }
 
-    /// Moves the message out, which leaves the memory uninitialised.
+    /// Moves the message out, which leaves the memory uninitialized.
     @inline(__always)
     func move<Message>(as type: Message.Type) -> Message {
         unsafe raw.assumingMemoryBound(to: Message.self).move()
@@ -113,7 +113,7 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
     func deallocate() { unsafe raw.deallocate() }
 }
 
-/// Lends the value at an address, as a parameter so that the compiler borrows it instead of retaining a copy.
+/// Lends the value at an address, as a parameter, so that the compiler borrows it instead of retaining a copy.
 @inlinable @inline(__always)
 func borrowing<Value: ~Copyable, Result>(_ address: UnsafePointer<Value>, _ body: (borrowing Value) -> Result) -> Result
 {

@@ -4,9 +4,9 @@ struct MessageLayout: Sendable {
     let size: Int
     let stride: Int
     let alignment: Int
-    /// Whether copying copies only the bytes, and there is nothing to destroy.
+    /// Whether copying a message means copying its bytes, with nothing to destroy.
     let isTrivial: Bool
-    /// The size in words of a trivial type of one or two words, as most small messages are; otherwise 0.
+    /// The size, in words, of a trivial type of one or two words, like most small messages; 0 for any other type.
     private let words: Int
 
     init<Message>(_ type: Message.Type) {
@@ -24,7 +24,7 @@ struct MessageLayout: Sendable {
         unsafe MessageAddress(.allocate(byteCount: max(stride, 1), alignment: alignment))
     }
 
-    /// Lends memory on the stack, which holds no message at the beginning and must hold none at the end.
+    /// Lends memory on the stack, which holds no message at first and must hold none at the end.
     func withTemporary<Result>(_ body: (MessageAddress) -> Result) -> Result {
         unsafe withUnsafeTemporaryAllocation(byteCount: max(stride, 1), alignment: alignment) {
             // At least one byte is allocated.
@@ -64,15 +64,15 @@ struct MessageLayout: Sendable {
             let first = unsafe message.raw.load(as: UInt.self)
             let second =
                 words > 1 ? unsafe message.raw.load(fromByteOffset: MemoryLayout<UInt>.stride, as: UInt.self) : 0
-            // An existential is three words, in which a trivial value of at most as many stands, and the type.
+            // An existential is three words, which hold a trivial value of at most that size, and then the type.
             return unsafe unsafeBitCast(((first, second, 0 as UInt), type), to: (any Sendable).self)
         }
         func box<Message>(_ type: Message.Type) -> Any { message.load(as: type) }
-        // Channels that call this have Sendable messages, and `Any` and `any Sendable` have one layout.
+        // Channels that call this have Sendable messages, and `Any` and `any Sendable` have the same layout.
         return unsafe unsafeBitCast(_openExistential(type, do: box), to: (any Sendable).self)
     }
 
-    // These take only what they need: passing a layout stored in an object would copy all of it.
+    // These take only what they need, because passing a layout stored in an object would copy all of it.
 
     /// - Parameter bytes: How many to copy; nil if copying bytes is not enough.
     private static func copyInFull(

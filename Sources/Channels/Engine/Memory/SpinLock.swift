@@ -1,17 +1,17 @@
 internal import CChannels
 internal import Synchronization
 
-// The flag lets tests compile what Apple's systems use.
+// The flag lets tests compile what is used on Apple's systems.
 #if canImport(Darwin) || AS_ON_APPLE
-/// A lock for sections of a few dozen instructions that run only this library's own code: on Apple's systems
-/// the unfair lock, which donates priority; on others one that spins, yields, then sleeps.
+/// A lock for critical sections of a few dozen instructions of this library's own code. On Apple's systems it is the
+/// unfair lock, which donates priority; on others it spins, yields, then sleeps.
 struct SpinLock: ~Copyable, Sendable {
     private let mutex = Mutex<Void>(())
 
     @inline(__always)
     func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
-        // `Mutex` would isolate the result in a region of its own because it guards a value. Here it guards
-        // none: each user of the lock states what it guards.
+        // `Mutex` would put the result into a region of its own, because it guards a value. Here it guards no value:
+        // each user of the lock states what it guards.
         var result: Result?
         mutex.withLock { _ in result = body() }
         return result.take()!
@@ -23,9 +23,9 @@ struct SpinLock: ~Copyable, Sendable {
     }
 }
 #else
-/// A lock for sections of a few dozen instructions that run only this library's own code. It spins, yields
-/// the processor, then sleeps: a lock that parks in the kernel at once makes sixteen posters queue for
-/// hundreds of microseconds behind one that was preempted.
+/// A lock for critical sections of a few dozen instructions of this library's own code. It spins, yields the processor,
+/// then sleeps. A lock that parks in the kernel at once would make sixteen posters queue for hundreds of microseconds
+/// behind one that was preempted.
 struct SpinLock: ~Copyable, Sendable {
     private let isHeld = Atomic<Bool>(false)
 
@@ -45,7 +45,7 @@ struct SpinLock: ~Copyable, Sendable {
         return true
     }
 
-    /// Not inlined: otherwise the optimiser may sink a retain of a guarded object below the store.
+    /// Not inlined, because the optimizer might then sink a retain of a guarded object below the store.
     @inline(never)
     private func unlock() { isHeld.store(false, ordering: .releasing) }
 

@@ -8,8 +8,8 @@ internal import Musl
 internal import Android
 #endif
 
-/// Reads the UTF-8 of a string. `@safe` because it is lent for a call during which the string stays alive,
-/// and debug builds check indices; callers state why theirs are in range.
+/// Reads the UTF-8 of a string. `@safe` because it is lent for a call during which the string stays alive, and debug
+/// builds check indices. Callers state why theirs are in range.
 @safe
 struct ByteReader {
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -23,11 +23,11 @@ struct ByteReader {
     /// Whether both have the same bytes.
     static func == (left: ByteReader, right: ByteReader) -> Bool {
         guard left.count == right.count else { return false }
-        // Addresses of so many bytes; nil only where there are none.
+        // Both are the addresses of `count` bytes, and nil only if there are no bytes.
         return unsafe left.count == 0 || memcmp(left.bytes.baseAddress!, right.bytes.baseAddress!, left.count) == 0
     }
 
-    /// The eight bytes from an offset on, the first lowest. All of them must be in range.
+    /// The eight bytes from an offset on, the first one lowest. All of them must be in range.
     func word(at offset: Int) -> UInt64 {
         assert(offset + 8 <= count, "bytes \(offset) to \(offset + 8) of \(count)")
         return unsafe UInt64(
@@ -42,7 +42,7 @@ extension String {
         return copy.withUTF8 { unsafe body(ByteReader($0)) }
     }
 
-    /// Returns whether two strings have the same representation, and so the same text; false is inconclusive.
+    /// Returns whether two strings have the same representation, and therefore the same text. False is inconclusive.
     func hasRepresentation(of other: String) -> Bool {
         guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return false }
         // Same size; only compared.

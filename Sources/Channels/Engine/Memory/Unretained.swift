@@ -1,9 +1,9 @@
 internal import CChannels
 
-/// An uncounted reference, so that a post neither retains nor releases what it visits. The code that makes or
-/// stores one states what keeps the object alive: the chain for an entry that a post visits, the entry for
-/// its mailbox, the caller of a post for the channel and the sender. `@safe` because the pointer leaves this
-/// type only as a number to be compared.
+/// An uncounted reference, so that a post neither retains nor releases what it visits. The code that makes or stores
+/// one states what keeps the object alive: the chain keeps an entry that a post visits, the entry keeps its mailbox,
+/// and the caller of a post keeps the channel and the sender. `@safe` because the pointer leaves this type only as a
+/// number for comparison.
 @safe
 @usableFromInline
 struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant pointer; the object says who may use it
@@ -15,7 +15,7 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
         unsafe reference = .passUnretained(object)
     }
 
-    /// Makes a reference from an address taken from one before; nil for 0.
+    /// Makes a reference from an address taken from another reference; nil for 0.
     @inline(__always)
     init?(address: UInt) {
         guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
@@ -45,11 +45,11 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
     @inline(__always)
     var object: Object { unsafe reference.takeUnretainedValue() }
 
-    /// Whether a weak reference can be made; on Apple's systems, an `NSObject` in its deinit allows none.
+    /// Whether a weak reference can be formed. On Apple's systems, an `NSObject` in its deinit allows none.
     @inline(__always)
     var allowsWeakReference: Bool { unsafe channels_allows_weak_reference(reference.toOpaque()) }
 
-    /// The object, retained; nil during its deinit, when it must not be kept. Makes a weak reference.
+    /// The object, retained; nil during its deinit, when it must not be kept. Forms a weak reference.
     var living: Object? {
         guard allowsWeakReference else { return nil }
         weak var reference: Object?
@@ -80,7 +80,7 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
     static func == (left: Unretained, right: Unretained) -> Bool { left.address == right.address }
 }
 
-/// The owner of a listener. The listener's caller keeps it alive.
+/// A reference to the owner of a listener. The caller of the listener keeps the owner alive.
 @safe
 @frozen @usableFromInline
 struct OwnerReference: Sendable {
@@ -111,14 +111,14 @@ package func known<Object: AnyObject>(_ object: AnyObject, as type: Object.Type)
     unsafe unsafeDowncast(object, to: type)
 }
 
-/// Casts a sender or owner back to the Sendable object that was passed.
+/// Casts a sender or owner back to the Sendable object that was passed in.
 func sendable(_ object: AnyObject) -> any AnyObject & Sendable {
     // Channels that keep or forward senders accept only Sendable ones; a marker protocol changes no bits.
     unsafe unsafeBitCast(object, to: (any AnyObject & Sendable).self)
 }
 
-/// A value that enters a `@Sendable` closure although it is not Sendable: sound if one isolation domain makes
-/// and calls the closure, as on a `LocalChannel`.
+/// A non-Sendable value for use in a `@Sendable` closure. Sound if one isolation domain makes and calls the closure, as
+/// on a `LocalChannel`.
 @frozen @usableFromInline
 struct Unchecked<Value>: @unchecked Sendable {  // see above: one isolation domain makes and uses it
     @usableFromInline let value: Value

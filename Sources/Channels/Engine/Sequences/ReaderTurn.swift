@@ -1,17 +1,17 @@
 internal import CChannels
 
-/// Limits how long a task reads messages of sequences without suspending, to a millisecond.
+/// Limits how long a task reads messages of sequences without suspending, to about a millisecond.
 ///
-/// Each iterator has one, so a message costs one comparison. The time counts from the start of the task's
-/// last turn on this thread, so that a new sequence for each message does not extend it. The clock is read at
-/// the 1st message, after 4 more, 16 and 64, and then after 1 again: a turn may last four times as long, or
-/// one message.
+/// Each iterator has one, so a message costs one comparison. The time counts from the start of the task's last turn on
+/// this thread, so that creating a new sequence for each message does not extend it. The clock is read at the 1st
+/// message, after 4, 16 and 64 more, and then after 1 again. So a turn may last four times as long, or as long as one
+/// message.
 @frozen @usableFromInline
 struct ReaderTurn {
     /// How many messages to take before the clock is read.
     @usableFromInline var left: Int32
     private var interval: Int32
-    /// 0 before the clock is first read.
+    /// When the turn began; 0 before the clock is first read.
     private var start: UInt64
 
     @usableFromInline

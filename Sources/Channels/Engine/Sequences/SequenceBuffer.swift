@@ -1,7 +1,7 @@
-// Sequences: messages that tasks read with `for await`, instead of a drain.
+// Sequences: messages that tasks read with `for await`.
 //
-// `SequenceMailbox`, on the floor below, has the messages and the tasks that wait. `SequenceBuffer` is shared by a
-// `MessageSequence` and its iterators. `ReaderTurn` makes a task that always finds a message suspend after a
+// `SequenceMailbox`, in the layer below, has the messages and the tasks that wait. `SequenceBuffer` is shared by a
+// `MessageSequence` and its iterators. `ReaderTurn` makes a task that always finds a message suspend after about a
 // millisecond.
 
 /// The registration and the mailbox that a sequence and its iterators share.
@@ -9,7 +9,7 @@
 final class SequenceBuffer: Sendable {
     private let token: ListenerToken
     private let mailbox: SequenceMailbox
-    /// Whether the mailbox holds the sequence's elements. If not, the entry's body makes them.
+    /// Whether the messages in the mailbox are the sequence's elements. If not, the entry's body makes the elements.
     private let isPlain: Bool
 
     init(_ token: ListenerToken, _ number: Int, source: Any.Type) {
@@ -25,14 +25,14 @@ final class SequenceBuffer: Sendable {
         isPlain = !token.entry.isGeneral
     }
 
-    /// Ends the sequence; what waits is discarded.
+    /// Ends the sequence, and discards what waits.
     func end() { token.cancel() }
 
-    /// Ends the sequence once what waits is read.
+    /// Ends the sequence once everything that waits has been read.
     func close() { token.entry.end() }
 
     deinit {
-        // A source that registered the listener for somebody else may still hold the token.
+        // A source that has forwarded the listener may still hold the token.
         token.cancel()
     }
 
@@ -42,11 +42,11 @@ final class SequenceBuffer: Sendable {
 
     var waitingCount: Int { mailbox.accounts.waiting }
 
-    /// Puts the next element into uninitialised memory. False if there is none, or the task is cancelled.
+    /// Puts the next element into uninitialized memory. Returns false if there is none, or if the task is cancelled.
     @usableFromInline
     func take(into place: MessageAddress) -> Bool {
         guard !Task.isCancelled else { return false }
-        // Released without a lock: it may hold the last reference to the sender.
+        // Released without a lock, because it may hold the last reference to the sender.
         var envelope: Envelope?
         defer { if let trace = envelope?.trace { trace.noteRead(by: entry) } }
         guard !isPlain else { return mailbox.takeFirst(into: place, &envelope) }
@@ -58,7 +58,7 @@ final class SequenceBuffer: Sendable {
                 guard let list = entry.list else { return false }
                 var frame = PostFrame(list, message, PostOptions(envelope))
                 frame.place = place
-                // The body of an adapted listener ends by initialising the place.
+                // The body of an adapted listener initializes the place last.
                 frame.lend { entry.run(message, nil, $0) }
                 isRead = frame.place == nil
                 frame.end()
@@ -73,13 +73,13 @@ final class SequenceBuffer: Sendable {
     /// - Returns: False if no more messages will arrive, or the task is cancelled.
     @usableFromInline
     func waitForMore(_ turn: inout ReaderTurn) async -> Bool {
-        // Posts that were under way when the listener ended may still hand it a message.
+        // Posts that were in progress when the listener ended may still pass it a message.
         if entry.hasEnded, !entry.isCancelled, !Task.isCancelled {
             await entry.list?.waitForPosts()
             return mailbox.hasWaiting
         }
         guard !entry.hasEnded, !Task.isCancelled else {
-            // Before its cancellation, it may have been woken for a message that another reader can take.
+            // Before it was cancelled, this reader may have been woken for a message that another reader can take.
             mailbox.handOn()
             return false
         }

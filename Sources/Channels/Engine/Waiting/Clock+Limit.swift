@@ -1,4 +1,4 @@
 extension Clock<Duration> {
-    /// Sleeps for a time, and not longer than a limit can be.
+    /// Sleeps for a duration, but not longer than the longest limit (``Duration/asLimit``).
     package func sleep(atMost time: Duration) async throws { try await sleep(for: time.asLimit) }
 }

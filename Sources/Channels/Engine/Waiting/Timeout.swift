@@ -1,13 +1,13 @@
 internal import Dispatch
 
-/// Calls a body after a time, unless it is cancelled before. A Dispatch timer, because a cancelled
-/// `Task.sleep` keeps about 750 bytes until its time has passed, however soon an answer arrives.
+/// Calls a body after a time, unless it is cancelled before. Uses a Dispatch timer, because a cancelled `Task.sleep`
+/// keeps about 750 bytes until its time has passed, however soon the answer arrives.
 package struct Timeout: ~Copyable {
     private let timer: any DispatchSourceTimer
 
     package init(after duration: Duration, _ body: @escaping @Sendable () -> Void) {
         timer = DispatchSource.makeTimerSource(queue: .global())
-        // A `DispatchTimeInterval` has an `Int` of nanoseconds, see `limitInNanoseconds`.
+        // Not a `DispatchTimeInterval`, whose nanoseconds are an `Int`: see `limitInNanoseconds`.
         let end = DispatchTime.now().uptimeNanoseconds + UInt64(duration.limitInNanoseconds)
         timer.schedule(deadline: DispatchTime(uptimeNanoseconds: end))
         timer.setEventHandler { body() }

@@ -1,5 +1,5 @@
-/// The tasks that wait, each until something of its own has happened. Guarded by the lock of its owner, without which
-/// those taken out are resumed: that runs user code.
+/// The tasks that wait, each for its own condition. Guarded by the lock of its owner. Tasks taken out are resumed
+/// without the lock, because that may run user code.
 struct Waiters<Condition> {
     typealias Continuation = CheckedContinuation<Void, Never>
 
@@ -13,8 +13,8 @@ struct Waiters<Condition> {
         waiting.append((condition, continuation))
     }
 
-    /// Takes out those whose condition holds, in the order in which they began to wait. Asks once for each: the answer
-    /// may be another a moment later.
+    /// Takes out the tasks whose condition holds, in the order in which they began to wait. Evaluates each condition
+    /// only once, because the answer may change a moment later.
     mutating func take(where holds: (Condition) -> Bool) -> [Continuation] {
         var taken: [Continuation] = []
         waiting.removeAll { waiter in
@@ -25,8 +25,9 @@ struct Waiters<Condition> {
         return taken
     }
 
-    /// Suspends the task.
-    /// - Parameter keeps: Adds the continuation to waiters, under their lock; or returns false, so as not to suspend.
+    /// Suspends the calling task.
+    /// - Parameter keeps: Adds the continuation to the waiters, under their lock, or returns false, so that the task
+    ///   does not suspend.
     static func suspend(_ keeps: (Continuation) -> Bool) async {
         await withCheckedContinuation { if !keeps($0) { $0.resume() } }
     }
