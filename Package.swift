@@ -23,8 +23,8 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condit
 /// SQLite itself, for a setting that GRDB does not have.
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift", condition: onlyWithSQLite)
 
-/// What is for either way between processes.
-let betweenProcesses = TargetDependencyCondition.when(traits: ["NATS", "SQLite"])
+/// What only the channels tool needs.
+let onlyWithTool = TargetDependencyCondition.when(traits: ["Tool"])
 
 /// Only with the trait OpenCombine, and only where there is no Combine.
 let openCombine = Target.Dependency.product(
@@ -47,6 +47,7 @@ let package = Package(
         .library(name: "ChannelsNATS", targets: ["ChannelsNATS"]),
         .library(name: "ChannelsSQLite", targets: ["ChannelsSQLite"]),
         .executable(name: "channels", targets: ["ChannelsTool"]),
+        .library(name: "ChannelsToolKit", targets: ["ChannelsToolKit"]),
         .library(name: "ChannelsObservability", targets: ["ChannelsObservability"]),
         .library(name: "ChannelsInspector", targets: ["ChannelsInspector"]),
     ],
@@ -54,11 +55,18 @@ let package = Package(
         .trait(
             name: "NATS",
             description:
-                "Bridges over NATS and the channels tool. Needs libnats: Debian's libnats-dev, Homebrew's cnats."
+                "Bridges over NATS, and the channels tool. Needs libnats: Debian's libnats-dev, Homebrew's cnats.",
+            enabledTraits: ["Tool"]
         ),
         .trait(
             name: "SQLite",
-            description: "Bridges over one SQLite file, and the outbox, with GRDB. On Debian it needs libsqlite3-dev."
+            description:
+                "Bridges over one SQLite file, the outbox, with GRDB, and the channels tool. On Debian it needs libsqlite3-dev.",
+            enabledTraits: ["Tool"]
+        ),
+        .trait(
+            name: "Tool",
+            description: "The channels tool as a library, for a transport of your own. NATS and SQLite enable it."
         ),
         .trait(
             name: "OpenCombine",
@@ -117,7 +125,7 @@ let package = Package(
             dependencies: [
                 "Channels",
                 "ChannelsDiagnostics",
-                .target(name: "ChannelsBridge", condition: betweenProcesses),
+                .target(name: "ChannelsBridge", condition: .when(traits: ["NATS", "SQLite"])),
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
                 .target(name: "ChannelsSQLite", condition: onlyWithSQLite),
             ],
@@ -175,16 +183,21 @@ let package = Package(
             dependencies: ["Channels", "ChannelsBridge", .target(name: "CNATS", condition: onlyWithNATS)],
             swiftSettings: settings
         ),
+        .target(
+            name: "ChannelsToolKit",
+            dependencies: [
+                .target(name: "Channels", condition: onlyWithTool),
+                .target(name: "ChannelsBridge", condition: onlyWithTool),
+                .target(name: "ChannelsNATS", condition: onlyWithNATS),
+                .target(name: "ChannelsSQLite", condition: onlyWithSQLite),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: onlyWithTool),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             // Not of the product's name: that would be the module Channels where file names ignore case.
             name: "ChannelsTool",
-            dependencies: [
-                .target(name: "Channels", condition: betweenProcesses),
-                .target(name: "ChannelsBridge", condition: betweenProcesses),
-                .target(name: "ChannelsNATS", condition: onlyWithNATS),
-                .target(name: "ChannelsSQLite", condition: onlyWithSQLite),
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: betweenProcesses),
-            ],
+            dependencies: [.target(name: "ChannelsToolKit", condition: onlyWithTool)],
             swiftSettings: settings
         ),
         .testTarget(
@@ -196,7 +209,7 @@ let package = Package(
                 "ChannelsBridgeTesting",
                 "TestSupport",
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
-                .target(name: "ChannelsTool", condition: onlyWithNATS),
+                .target(name: "ChannelsToolKit", condition: onlyWithNATS),
             ],
             exclude: ["Python"],
             swiftSettings: settings

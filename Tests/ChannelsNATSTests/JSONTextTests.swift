@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@testable import ChannelsTool
+@testable import ChannelsToolKit
 
 /// What is JSON, and where its parts are.
 @Suite(.hangLimit)

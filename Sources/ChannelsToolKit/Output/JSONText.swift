@@ -1,4 +1,4 @@
-#if NATS || SQLite
+#if Tool
 /// A text that has been found to be JSON, as RFC 8259 defines it, in UTF-8.
 ///
 /// It is read as it stands: numbers keep their digits, objects the order of their members. Time and memory are linear

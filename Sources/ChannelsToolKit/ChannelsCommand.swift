@@ -1,16 +1,8 @@
-#if NATS || SQLite
+#if Tool
 import ArgumentParser
 
-@main
-enum Main {
-    static func main() async {
-        StandardStreams.prepare()
-        await ChannelsTool.main()
-    }
-}
-
-/// Shows people what flows through channels that travel over NATS or a file, and lets them take part.
-struct ChannelsTool: AsyncParsableCommand {
+/// Shows people what flows through channels between processes, and lets them take part.
+struct ChannelsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
         abstract: "Watches and posts messages of channels over NATS or an SQLite file.",
@@ -51,26 +43,5 @@ struct ChannelsTool: AsyncParsableCommand {
             Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self, Dead.self, Forget.self, Top.self,
         ]
     )
-}
-#else
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Android)
-import Android
-#endif
-
-/// What stands in for the tool where the package is built with neither NATS nor SQLite.
-@main
-enum ChannelsTool {
-    static func main() {
-        let line =
-            "channels: this build has neither NATS nor SQLite support; run: swift run --traits NATS,SQLite channels\n"
-        _ = line.withCString { write(2, $0, strlen($0)) }
-        exit(1)
-    }
 }
 #endif

@@ -1,4 +1,4 @@
-#if NATS || SQLite
+#if Tool
 import ArgumentParser
 import Channels
 import ChannelsBridge

@@ -1,4 +1,4 @@
-#if NATS || SQLite
+#if Tool
 import ArgumentParser
 import ChannelsBridge
 import Foundation
@@ -10,12 +10,14 @@ import ChannelsNATS
 import ChannelsSQLite
 #endif
 
-/// Which server to talk to, and as whom; or which file to read and write.
+/// Which server to talk to, and as whom; or which file to read and write. Without either, a program's own transport.
 struct ConnectionOptions: ParsableArguments {
+    #if NATS || SQLite
     @Option(
         help: ArgumentHelp("The SQLite file to use instead of a server.", valueName: "path")
     )
     var file: String?
+    #endif
 
     #if NATS
     @Option(
@@ -62,13 +64,23 @@ struct ConnectionOptions: ParsableArguments {
 
     #endif
 
-    /// Connects to the server, or opens the file.
+    /// Connects to the server or with the program's own transport, or opens the file.
     ///
     /// - Parameter temporarily: Whether the server is to forget the durable name that the command subscribes
     ///   under.
     /// - Throws: A failure of one line.
     func connect(temporarily: Bool = false) async throws -> any Transport {
+        #if NATS || SQLite
         if let file { return try await open(file) }
+        #endif
+        #if NATS
+        if server != nil { return try await connectToServer(temporarily) }
+        #endif
+        if let makeTransport = ChannelsTool.makeTransport {
+            let transport = try await makeTransport()
+            try await transport.connect(onEvent: Self.report)
+            return transport
+        }
         #if NATS
         return try await connectToServer(temporarily)
         #else
@@ -76,6 +88,7 @@ struct ConnectionOptions: ParsableArguments {
         #endif
     }
 
+    #if NATS || SQLite
     private func open(_ path: String) async throws -> any Transport {
         #if SQLite
         #if NATS
@@ -101,6 +114,7 @@ struct ConnectionOptions: ParsableArguments {
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
         throw Failure("\(path) is not a file")
     }
+    #endif
 
     private static func report(_ event: TransportEvent) {
         switch event {
@@ -182,5 +196,16 @@ struct ConnectionOptions: ParsableArguments {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
     #endif
+}
+
+extension Transport {
+    /// Whether this is a connection to a server of NATS.
+    var isServer: Bool {
+        #if NATS
+        self is NATSTransport
+        #else
+        false
+        #endif
+    }
 }
 #endif

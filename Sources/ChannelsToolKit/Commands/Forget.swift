@@ -1,4 +1,4 @@
-#if NATS || SQLite
+#if Tool
 import ArgumentParser
 import ChannelsBridge
 
@@ -33,7 +33,7 @@ struct Forget: AsyncParsableCommand {
                 return StandardStreams.show(patterns.joined(separator: "\n"))
             }
             #endif
-            throw Failure("pass --file: a server's durable names are removed by 'nats consumer rm'")
+            throw Failure("pass --file: the durable names of a server are removed by 'nats consumer rm'")
         }
     }
 }

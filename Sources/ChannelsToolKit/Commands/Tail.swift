@@ -1,4 +1,4 @@
-#if NATS || SQLite
+#if Tool
 import ArgumentParser
 import Channels
 import ChannelsBridge
@@ -141,6 +141,10 @@ struct Tail: AsyncParsableCommand {
             return try await file.replay(valid, from: since.start) { show($0, ending) }
         }
         #endif
+        // Only a server removes a durable name by itself.
+        guard durable != nil || transport.isServer else {
+            throw Failure("--since is for a server or a file; use --durable with a name that may stay")
+        }
         let name = durable ?? "tail-\(UUID().uuidString)"
         let subscription = TransportSubscription(
             to: valid,

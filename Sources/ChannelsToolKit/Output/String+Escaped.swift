@@ -1,4 +1,4 @@
-#if NATS || SQLite
+#if Tool
 extension String {
     /// The text in one line, with what could control a terminal or change the order of its characters written as
     /// `\u` and four digits, as in JSON. In a string of JSON, it stays the same string.

@@ -1,4 +1,4 @@
-#if NATS || SQLite
+#if Tool
 import ChannelsBridge
 import Foundation
 

@@ -1,4 +1,4 @@
-#if NATS || SQLite
+#if Tool
 import ArgumentParser
 import ChannelsBridge
 import Foundation
@@ -28,7 +28,7 @@ struct Streams: AsyncParsableCommand {
             own description of each.
 
             A file has only one stream, 'messages'. Its PROCESSES are those that run and
-            use the name.
+            use the name. '-' stands for what is not known.
             """
     )
 
@@ -50,13 +50,11 @@ struct Streams: AsyncParsableCommand {
                 throw Failure("'\(stream)' is not a stream name: it contains a dot")
             }
             let transport = try await connection.connect()
-            #if SQLite
-            if let file = transport as? SQLiteTransport {
-                let status = try await file.storeStatus(deadLetters: deadLetters)
-                try show(status[0], try await file.totals())
-                return try await file.close(timeout: .seconds(5))
+            guard transport.isServer else {
+                let status = try await transport.storeStatus(deadLetters: deadLetters)
+                try show(status, try await Self.kept(by: transport))
+                return try await transport.close(timeout: .seconds(5))
             }
-            #endif
             // Says at once if there are no streams.
             _ = try await ask(transport, stream.map { "CONSUMER.LIST.\($0)" } ?? "STREAM.LIST", offset: 0)
             // A user who may list one thing only sees that without the rest.
@@ -76,27 +74,23 @@ struct Streams: AsyncParsableCommand {
         }
     }
 
-    #if SQLite
-    private func show(_ status: StoreStatus, _ totals: SQLiteTransport.Totals) throws {
-        guard stream == nil || stream == status.name else {
-            throw Failure("a file has only one stream, '\(status.name)', and no '\(stream ?? "")'")
+    /// How much a file keeps; nil for other transports, which do not tell.
+    private static func kept(by transport: any Transport) async throws -> Stream.State? {
+        #if SQLite
+        if let file = transport as? SQLiteTransport {
+            let totals = try await file.totals()
+            return Stream.State(messages: totals.messages, bytes: totals.bytes, lastTs: totals.last?.text)
         }
-        if stream == nil {
-            let stream = Stream(
-                config: .init(name: status.name, subjects: [">"], retention: "limits", numReplicas: 1),
-                state: .init(
-                    messages: totals.messages,
-                    bytes: totals.bytes,
-                    consumerCount: status.names.count,
-                    lastTs: totals.last?.text
-                ),
-                deadLetters: status.deadLetters,
-                fileBytes: status.fileBytes,
-                logBytes: status.logBytes,
-                commitSeconds: status.commitAge.map { $0 / .seconds(1) }
-            )
-            try show([stream], Stream.columns) { $0.row(status) }
-        } else {
+        #endif
+        return nil
+    }
+
+    private func show(_ all: [StoreStatus], _ kept: Stream.State?) throws {
+        if let stream {
+            guard let status = all.first(where: { $0.name == stream }) else {
+                let names = all.map { "'\($0.name)'" }.joined(separator: ", ")
+                throw Failure("there is no stream '\(stream)', only \(names)")
+            }
             let names = status.names.map { name in
                 Consumer(
                     name: name.name,
@@ -112,6 +106,32 @@ struct Streams: AsyncParsableCommand {
             let rows = zip(names, status.names).map { $0.row($1) }
             guard json else { return StandardStreams.show(Table.text([Consumer.columns] + rows)) }
             try show(names, Consumer.columns) { $0.row(nil) }
+        } else {
+            let streams = all.map { status in
+                Stream(
+                    config: .init(
+                        name: status.name,
+                        subjects: kept.map { _ in [">"] },
+                        retention: kept.map { _ in "limits" },
+                        numReplicas: kept.map { _ in 1 }
+                    ),
+                    state: kept.map {
+                        .init(
+                            messages: $0.messages,
+                            bytes: $0.bytes,
+                            consumerCount: status.names.count,
+                            lastTs: $0.lastTs
+                        )
+                    },
+                    deadLetters: status.deadLetters,
+                    fileBytes: status.fileBytes,
+                    logBytes: status.logBytes,
+                    commitSeconds: status.commitAge.map { $0 / .seconds(1) }
+                )
+            }
+            let rows = zip(streams, all).map { $0.row($1) }
+            guard json else { return StandardStreams.show(Table.text([Stream.columns] + rows)) }
+            try show(streams, Stream.columns) { $0.row(nil) }
         }
     }
 
@@ -122,7 +142,6 @@ struct Streams: AsyncParsableCommand {
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         for entry in entries { StandardStreams.show(String(decoding: try encoder.encode(entry), as: UTF8.self)) }
     }
-    #endif
 
     /// Asks for a list, which comes in pages, and prints it.
     private func list<Entry: Decodable>(
@@ -201,7 +220,8 @@ struct Streams: AsyncParsableCommand {
             var lastTs: String?
         }
         var config: Configuration
-        var state: State
+        /// Nil where the transport does not tell.
+        var state: State?
         // Of a file.
         var deadLetters: Int?
         var fileBytes: Int?
@@ -215,9 +235,11 @@ struct Streams: AsyncParsableCommand {
 
         func row(_ status: StoreStatus?) -> [String] {
             [
-                config.name, config.subjects?.joined(separator: ",") ?? "-", "\(state.messages)", "\(state.bytes)",
-                "\(state.consumerCount ?? 0)", config.retention ?? "-", "\(config.numReplicas ?? 1)",
-                state.messages > 0 ? state.lastTs.map { String($0.prefix(19)) + "Z" } ?? "-" : "-",
+                config.name, config.subjects?.joined(separator: ",") ?? "-",
+                state.map { "\($0.messages)" } ?? "-", state.map { "\($0.bytes)" } ?? "-",
+                "\(state?.consumerCount ?? status?.names.count ?? 0)", config.retention ?? "-",
+                config.numReplicas.map { "\($0)" } ?? "-",
+                state.flatMap { $0.messages > 0 ? $0.lastTs : nil }.map { String($0.prefix(19)) + "Z" } ?? "-",
                 status?.deadLetters.map { "\($0)" } ?? "-", status?.fileBytes.map { "\($0)" } ?? "-",
                 status?.logBytes.map { "\($0)" } ?? "-", Table.age(status?.fileBytes == nil ? nil : status?.commitAge),
             ]

@@ -1,4 +1,4 @@
-#if NATS || SQLite
+#if Tool
 import Channels
 
 /// Which stored messages have been printed: a server that was killed may have lost that they were acknowledged, and
