@@ -43,7 +43,6 @@ public final class NATSTransport: Transport {
 
     /// Creates a transport, which does nothing before ``connect(onEvent:)``.
     ///
-    ///
     /// - Precondition: There is a server, and the limits and times of the configuration are positive.
     public init(_ configuration: NATSConfiguration = NATSConfiguration()) {
         configuration.check()
