@@ -9,7 +9,7 @@ enum Main {
     }
 }
 
-/// Shows people what flows through channels that travel over NATS or a file, and lets them take part.
+/// Shows what is posted on channels over NATS or a file, and lets people take part.
 struct ChannelsTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
@@ -63,7 +63,7 @@ import Musl
 import Android
 #endif
 
-/// What stands in for the tool where the package is built with neither NATS nor SQLite.
+/// Replaces the tool if the package is built with neither NATS nor SQLite.
 @main
 enum ChannelsTool {
     static func main() {

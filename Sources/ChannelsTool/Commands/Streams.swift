@@ -57,9 +57,9 @@ struct Streams: AsyncParsableCommand {
                 return try await file.close(timeout: .seconds(5))
             }
             #endif
-            // Says at once if there are no streams.
+            // Throws early if there are no streams.
             _ = try await ask(transport, stream.map { "CONSUMER.LIST.\($0)" } ?? "STREAM.LIST", offset: 0)
-            // A user who may list one thing only sees that without the rest.
+            // A user who lacks some permissions still sees the rest.
             let status = json ? [] : (try? await transport.storeStatus(deadLetters: deadLetters)) ?? []
             if let stream {
                 let names = status.first { $0.name == stream }?.names ?? []
@@ -124,7 +124,7 @@ struct Streams: AsyncParsableCommand {
     }
     #endif
 
-    /// Asks for a list, which comes in pages, and prints it.
+    /// Requests a list, which arrives in pages, and prints it.
     private func list<Entry: Decodable>(
         _ transport: any Transport,
         _ call: String,
@@ -202,7 +202,7 @@ struct Streams: AsyncParsableCommand {
         }
         var config: Configuration
         var state: State
-        // Of a file.
+        // Only for a file.
         var deadLetters: Int?
         var fileBytes: Int?
         var logBytes: Int?
@@ -231,9 +231,9 @@ struct Streams: AsyncParsableCommand {
         var numPending: Int?
         var numAckPending: Int?
         var numRedelivered: Int?
-        /// Each process asks once at a time.
+        /// The number of processes, because each has one request at a time.
         var numWaiting: Int?
-        // Of a file.
+        // Only for a file.
         var oldestSeconds: Double?
         var holders: [Holder]?
 

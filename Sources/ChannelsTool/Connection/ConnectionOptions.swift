@@ -10,7 +10,7 @@ import ChannelsNATS
 import ChannelsSQLite
 #endif
 
-/// Which server to talk to, and as whom; or which file to read and write.
+/// Which server to connect to and as whom, or which file to read and write.
 struct ConnectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The SQLite file to use instead of a server.", valueName: "path")
@@ -64,9 +64,9 @@ struct ConnectionOptions: ParsableArguments {
 
     /// Connects to the server, or opens the file.
     ///
-    /// - Parameter temporarily: Whether the server is to forget the durable name that the command subscribes
-    ///   under.
-    /// - Throws: A failure of one line.
+    /// - Parameter temporarily: Whether the server should forget the durable name under which the command
+    ///   subscribes.
+    /// - Throws: A failure with a description of one line.
     func connect(temporarily: Bool = false) async throws -> any Transport {
         if let file { return try await open(file) }
         #if NATS
@@ -83,7 +83,7 @@ struct ConnectionOptions: ParsableArguments {
         #endif
         try Self.check(path)
         var configuration = SQLiteConfiguration(path: path)
-        // It looks at what others have set up, and sets up nothing.
+        // It observes what others have set up, and sets up nothing.
         configuration.isObserver = true
         let transport = SQLiteTransport(configuration)
         try await transport.connect(onEvent: Self.report)
@@ -93,11 +93,12 @@ struct ConnectionOptions: ParsableArguments {
         #endif
     }
 
-    /// Opening a pipe would wait for whoever writes into it.
+    /// Throws if the path leads to something other than a file. Opening a pipe, for example, would wait for a
+    /// writer.
     private static func check(_ path: String) throws {
         guard !path.isEmpty else { throw Failure("--file is empty: pass the path of an SQLite file") }
         var status = stat()
-        // Whether there is a file at all is told when it is opened.
+        // If there is no file, opening it says so.
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
         throw Failure("\(path) is not a file")
     }
@@ -134,7 +135,7 @@ struct ConnectionOptions: ParsableArguments {
             key: key ?? Self.variable("NATS_KEY")
         )
         if tls.trustedCertificates != nil || tls.certificate != nil || tls.key != nil { configuration.tls = tls }
-        // It looks at what others have set up, and sets up nothing.
+        // It observes what others have set up, and sets up nothing.
         configuration.createsStreams = false
         if let inboxPrefix { configuration.inboxPrefix = inboxPrefix }
         configuration.deliveries.isTemporary = temporarily
@@ -177,7 +178,7 @@ struct ConnectionOptions: ParsableArguments {
         return .none
     }
 
-    /// Of the environment, unless it is empty.
+    /// A variable of the environment; nil if it is not set or empty.
     private static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
