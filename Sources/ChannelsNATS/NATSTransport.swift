@@ -105,7 +105,7 @@ public final class NATSTransport: Transport {
         get throws { try open().session }
     }
 
-    /// Publishes a message. A durable one is stored when this returns.
+    /// Publishes a message; a durable one is stored when this returns.
     ///
     /// With `durable`, it throws `notStored` at once if no stream stores the subject.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {

@@ -147,7 +147,7 @@ public final class SQLiteTransport: Transport {
 
     // MARK: Messages
 
-    /// Publishes a message. A durable one is committed when this returns.
+    /// Publishes a message; a durable one is committed when this returns.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         try check(message)
         let stored = FirstResult<Void>()

@@ -78,7 +78,7 @@ public final class PostgreSQLTransport: Transport {
 
     // MARK: Messages
 
-    /// Publishes a message. A durable one is committed when this returns.
+    /// Publishes a message; a durable one is committed when this returns.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         let stored = Once<Void>()
         let statement = Schema.insert(message, durable: durable)
