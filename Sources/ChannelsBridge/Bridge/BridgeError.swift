@@ -118,12 +118,12 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
             case wait
             /// The broker refuses this, perhaps only to this client, until somebody changes its
             /// configuration, which can happen while the connection lasts. Relays and states try again at
-            /// long intervals; a bridge does not keep a posted message for that long.
+            /// long intervals; a bridge does not keep a posted message for that.
             case reconfigure
             /// The message or request itself is at fault, and would fail again. Leave it out; others can
             /// succeed.
             case leaveOut
-            /// No call can succeed, whatever the message: end, and report the error.
+            /// Repeating the call is useless, whatever the message. End, and report the error.
             case end
         }
 

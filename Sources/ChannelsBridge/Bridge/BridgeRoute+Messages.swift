@@ -41,8 +41,8 @@ extension BridgeRoute {
     /// Messages are delivered one at a time. A durable message is acknowledged when every listener has
     /// finished with it, even if there is none, so register listeners before the bridge runs. If a listener
     /// throws, the message is delivered to all of them again, until they have failed
-    /// ``BridgeConfiguration/failureLimit`` times. It then becomes a ``DeadLetter``. Later messages are
-    /// delivered meanwhile.
+    /// ``BridgeConfiguration/failureLimit`` times. Then the message becomes a ``DeadLetter``. Later messages
+    /// are delivered meanwhile.
     ///
     /// - Parameters:
     ///   - name: The name.

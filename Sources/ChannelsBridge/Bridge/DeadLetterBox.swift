@@ -35,9 +35,9 @@ public struct DeadLetterBox: Sendable {
     /// once. Each letter is put back once, because the box itself has a durable name, `dead-letters`. Letters
     /// in a stream without limits remain stored. Do not put letters back concurrently.
     ///
-    /// The name comes from the letter's own subject, whatever its headers say. A client that may publish
-    /// letters of one name can therefore not get a message published on another. Nothing is published on
-    /// names that begin with `$`, which belong to the broker.
+    /// The name comes from the letter's own subject, whatever its headers say. Therefore, a client that may
+    /// publish letters of one name cannot get a message published on another. Nothing is published on names
+    /// that begin with `$`, which belong to the broker.
     ///
     /// A letter that cannot be put back stays in the box, and the others are still put back. It stays
     /// unsettled until the call ends, so after 256 such letters no others arrive. The call ends if the

@@ -17,7 +17,7 @@ public struct InboundMessage: Sendable {
     /// The number of a durable message in its stream, if the broker has streams. ``ReplayStart/sequence(_:)``
     /// takes such a number.
     ///
-    /// With it a bridge knows which of two messages with one identifier was stored first: only the later one
+    /// It tells a bridge which of two messages with the same identifier was stored first. Only the later one
     /// is a duplicate.
     public let sequence: UInt64?
     /// Settles a durable message; nil if the message is not durable.

@@ -37,7 +37,7 @@ public protocol Transport: Sendable {
 
     /// Connects to the broker, and returns when messages can be published.
     ///
-    /// Makes a single attempt; a bridge retries.
+    /// It makes a single attempt; a bridge retries.
     ///
     /// - Parameter onEvent: Called for each event, from any thread, one call at a time. The first event is
     ///   ``TransportEvent/connected``, before `connect` returns.
@@ -72,7 +72,8 @@ public protocol Transport: Sendable {
     /// - Parameters:
     ///   - message: The message, with the header ``TransportHeaders/id``.
     ///   - isRepeated: Whether an earlier attempt may have been stored. If not, and the broker says that it
-    ///     has a message with this identifier, the result is ``BridgeError/Code/duplicateIdentifier``.
+    ///     already has a message with this identifier, the result is
+    ///     ``BridgeError/Code/duplicateIdentifier``.
     ///   - onResult: Called once, from any thread, with nil when the broker has stored the message. It does
     ///     not block. Not called if the method throws.
     /// - Throws: The errors of ``publish(_:durable:)``; if there is no connection, without delay.
@@ -142,16 +143,16 @@ public protocol Transport: Sendable {
     /// - Parameters:
     ///   - pattern: A subject, or a pattern with `*` and `>`.
     ///   - onValue: Called for the currently stored value of each subject that has one, before `watch`
-    ///     returns; then for later values, also of subjects that had none. The subject is that of
-    ///     ``StoredValue/message``. Values of one subject come in order of revision, no revision twice. Those
-    ///     that have been replaced may be skipped. The last value of a subject is never skipped, even after a
+    ///     returns; then for later values, also of subjects that had none. ``StoredValue/message`` has the
+    ///     subject. Values of one subject arrive in order of revision, and no revision arrives twice. Values
+    ///     that have been replaced may be skipped, but the last value of a subject never is, even after a
     ///     reconnection.
     func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws
 
     /// Ends the subscriptions to requests and to messages that are not durable, so that other group members
     /// receive them from now on.
     ///
-    /// Returns when every message and request that the broker has delivered to this connection has reached
+    /// It returns when every message and request that the broker has delivered to this connection has reached
     /// its handler, or when that is impossible. A bridge that ends calls it before its listeners finish,
     /// because no other member would receive these messages. The default implementation does nothing.
     ///
