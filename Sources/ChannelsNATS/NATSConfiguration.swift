@@ -124,9 +124,9 @@ public struct NATSConfiguration: Sendable {
         /// Messages that have failed and wait for their next delivery count as well. 1 preserves order across
         /// failures.
         ///
-        /// At the limit, nothing new is delivered, so that many failing messages hold up all others. 16,384
-        /// by default, as many as a route counts the failures of. `BridgeConfiguration.prefetchLimit` limits
-        /// what one process holds.
+        /// At the limit, nothing new is delivered: if that many messages fail, they hold up all others.
+        /// 16,384 by default, as many as a route counts the failures of. `BridgeConfiguration.prefetchLimit`
+        /// limits what one process holds.
         public var pendingLimit = 16_384
         /// Whether the server forgets the name when its subscriber ends or has been away for five minutes.
         package var isTemporary = false

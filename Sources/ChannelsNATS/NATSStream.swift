@@ -28,7 +28,7 @@ public struct NATSStream: Sendable, Hashable {
         case interest
     }
 
-    /// How old and how many the messages of a stream may be. A limit that is nil leaves it to the server.
+    /// How old and how many the messages of a stream may be. If a limit is nil, the server decides.
     public struct Limits: Sendable, Hashable {
         /// The maximum age of a message. Older ones are removed, handled or not.
         public var age: Duration?

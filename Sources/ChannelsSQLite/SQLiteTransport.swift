@@ -29,7 +29,7 @@ internal import Foundation
 /// - If an older copy of the file is restored, or another file is put in its place,
 ///   `BridgeError/Code/messagesLost` is reported, and every subscription starts again with what is there.
 /// - Messages that are not durable are delivered at most once, to those subscribed at the time.
-/// - Messages published at the same time share a commit. Of messages, only durable ones are synced to disk.
+/// - Messages published at the same time share a commit. Of these, only durable messages are synced to disk.
 /// - The system wakes subscribers in other processes when something is written (with inotify on Linux, a
 ///   kqueue on Apple's systems). They also look once a second. If the system has no watch left, they look
 ///   every 5 to 100 ms.

@@ -123,7 +123,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
             /// The message or request itself is at fault, and would fail again. Leave it out; others can
             /// succeed.
             case leaveOut
-            /// Repeating the call is useless, whatever the message. End, and report the error.
+            /// Repeating the call is useless, whatever the message: end, and report the error.
             case end
         }
 

@@ -21,7 +21,7 @@ public enum TransportEvent: Sendable {
     /// Messages were dropped because they arrived faster than they were handled. `dropped` is their number
     /// since the last such event for the pattern.
     case slowConsumer(pattern: String, dropped: Int)
-    /// Something failed outside of a call: a permission was refused, or the broker sent an invalid message.
+    /// Something failed outside a call: a permission was refused, or the broker sent an invalid message.
     case failed(BridgeError)
     /// The connection has ended for good, but not because of ``Transport/close(timeout:)``.
     case closed(reason: BridgeError?)

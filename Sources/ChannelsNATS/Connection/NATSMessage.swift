@@ -5,8 +5,9 @@ import Foundation
 
 /// A message to be sent.
 ///
-/// `TransportMessage` conforms as well. Nearly all messages are sent without being converted, which would
-/// count references to the parts of each once more, a sixth of the caller's cost of sending.
+/// `TransportMessage` conforms as well. Nearly all messages are sent without being converted, because
+/// converting counts references to the parts of each once more, which was a sixth of the caller's cost of
+/// sending.
 protocol OutgoingMessage {
     var subject: String { get }
     /// The subject for a reply or an acknowledgement.
