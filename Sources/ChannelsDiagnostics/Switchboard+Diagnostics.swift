@@ -57,8 +57,8 @@ extension Switchboard {
     /// board.watch(till.sold, as: "till.sold")
     /// ```
     ///
-    /// The channel is held weakly, and shown until it is deallocated. Only one switchboard
-    /// watches a channel at a time: the last on which this was called. Several channels may be watched under one name.
+    /// The channel is held weakly, and shown until it is deallocated. Only one switchboard watches a channel
+    /// at a time: the last on which this was called. Several channels may be watched under one name.
     public func watch(_ channel: some ListenerContainer & AnyObject & Sendable, as name: String) {
         let listeners = channel._listeners
         guard let list = listeners.list else { return }

@@ -28,8 +28,8 @@ public import Channels
 ///   broker delivers. A handler does not block: it puts the message into a buffer. Handlers of different
 ///   subscriptions may run concurrently.
 /// - Messages that one task publishes on one subject arrive in that order, including durable ones.
-/// - A process also receives its own messages if it subscribes to them; the bridge filters them
-///   out, unless a route delivers them under another name.
+/// - A process also receives its own messages if it subscribes to them; the bridge filters them out, unless a
+///   route delivers them under another name.
 /// - Failures are ``BridgeError``s that name the subject involved. Failures outside a call are events.
 public protocol Transport: Sendable {
     /// What the transport can do beyond delivery at most once. Constant, and known before `connect`.

@@ -9,8 +9,8 @@ internal import GRDB
 /// 1. opens the file if there is no session, and restarts the subscriptions;
 /// 2. checks whether the file is still the same, and whether others have committed something;
 /// 3. in one transaction, commits everything that is waiting, reads what is new, and claims messages for the
-///   durable names that have room; if there is nothing to write, or others have locked the file, it only
-///   reads;
+///    durable names that have room; if there is nothing to write, or others have locked the file, it only
+///    reads;
 /// 4. delivers what it has read and claimed;
 /// 5. returns when it has to be called next.
 ///
