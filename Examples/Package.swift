@@ -3,10 +3,11 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 
-/// Off by default, so that nothing has to be installed: `swift run --package-path Examples --traits NATS Storefront --nats URL`.
+/// NATS is off by default, so that nothing has to be installed. To use it, run
+/// `swift run --package-path Examples --traits NATS Storefront --nats URL`.
 let onlyWithNATS = TargetDependencyCondition.when(traits: ["NATS"])
 
-/// What each of them stands on.
+/// What all servers depend on.
 let server: [Target.Dependency] = [
     .product(name: "Channels", package: "swift-channels"),
     .product(name: "ChannelsBridge", package: "swift-channels"),
@@ -23,7 +24,7 @@ let package = Package(
         .trait(name: "NATS", description: "The till and the office on two machines. Needs libnats.")
     ],
     dependencies: [
-        // The trait of this package enables that of swift-channels.
+        // The trait of this package enables the one of swift-channels.
         .package(
             name: "swift-channels",
             path: "..",

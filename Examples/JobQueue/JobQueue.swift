@@ -8,7 +8,7 @@ import GRDB
 import Logging
 import ServiceLifecycle
 
-/// Counts the words of texts, in any number of processes, each text exactly once.
+/// Counts the words of texts in any number of processes, and records each result exactly once.
 @main
 struct JobQueue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,7 +20,7 @@ struct JobQueue: AsyncParsableCommand {
 struct Job: Codable, Sendable, FetchableRecord, PersistableRecord {
     var id: String
     var text: String
-    /// Nil until a worker has counted them.
+    /// The number of words; nil until a worker has counted them.
     var words: Int?
     var worker: Int32?
 }
@@ -29,16 +29,16 @@ extension ChannelName<Job> {
     static var submitted: Self { "jobs.submitted" }
 }
 
-/// The table of jobs, in the file that also has the messages.
+/// The table of jobs, in the same file as the messages.
 struct Jobs {
     let database: DatabasePool
 
     init(_ file: String) throws {
         var configuration = Configuration()
-        // Other processes write, too.
+        // Other processes write to the file as well.
         configuration.busyMode = .timeout(10)
         database = try DatabasePool(path: file, configuration: configuration)
-        // A commit has reached the disk when it returns.
+        // A commit is on disk when it returns.
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         var migrator = DatabaseMigrator()
         migrator.registerMigration("jobs") { db in
@@ -58,7 +58,7 @@ struct Place: ParsableArguments {
     var file = "jobs.sqlite"
 }
 
-/// Stores jobs. It needs no bridge, and no worker that runs.
+/// Stores jobs. This needs neither a bridge nor a running worker.
 struct Submit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Store texts whose words are to be counted.")
 
@@ -70,7 +70,7 @@ struct Submit: AsyncParsableCommand {
         let database = try Jobs(place.file).database
         for text in texts {
             let job = Job(id: UUID().uuidString, text: text)
-            // The job and its message are stored together, or neither is.
+            // The job and its message are stored together, or not at all.
             try await database.write { db in
                 try job.insert(db)
                 try board[.submitted].post(job, in: db)
@@ -79,7 +79,7 @@ struct Submit: AsyncParsableCommand {
     }
 }
 
-/// Takes one job after the other, until SIGTERM or SIGINT. Run as many as you like, and kill any.
+/// Handles one job after another, until SIGTERM or SIGINT. Run as many as you like, and kill any of them.
 struct Work: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Count the words of texts as they come.")
 
@@ -99,8 +99,8 @@ struct Work: AsyncParsableCommand {
             switchboard: board,
             transport: SQLiteTransport(path: place.file),
             routes: [.incoming(.submitted, durable: true)],
-            // A job takes long, so that no worker is to hold many. One that fails five times waits there until somebody looks:
-            // `channels dead list`.
+            // Jobs take long, so no worker should hold many. A job that fails five times becomes a dead
+            // letter, which `channels dead list` shows.
             configuration: BridgeConfiguration(prefetchLimit: 4, failureLimit: 5)
         )
         board[.submitted].posts.listen(board) { [pause] _, post in
@@ -109,7 +109,7 @@ struct Work: AsyncParsableCommand {
             job.worker = ProcessInfo.processInfo.processIdentifier
             try await Task.sleep(for: .milliseconds(pause))
             guard job.words != 0 else { throw NoWords() }
-            // The result is stored and the message settled together, or neither is.
+            // The result is stored and the message is settled together, or neither is.
             try await database.write { [job] db in
                 try job.update(db)
                 try post.settle(in: db)

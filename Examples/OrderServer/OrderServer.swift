@@ -19,9 +19,9 @@ struct Meal: ResponseCodable, Sendable {
 }
 
 extension ChannelName<Order> {
-    /// What a server accepts.
+    /// The orders that a server accepts.
     static var ordered: Self { "kitchen.ordered" }
-    /// What falls to this process, of what all have accepted.
+    /// This process's share of the orders that all servers have accepted.
     static var cooking: Self { "kitchen.cooking" }
 }
 
@@ -29,7 +29,7 @@ extension ChannelName<Meal> {
     static var cooked: Self { "kitchen.cooked" }
 }
 
-/// Accepts orders, does its share of the work, and shows all pages what has been cooked, wherever that was.
+/// Accepts orders, cooks its share of them, and shows every page what any server has cooked.
 @main
 struct OrderServer: AsyncParsableCommand {
     @Option(help: "The port, on 127.0.0.1.") var port = 8080
@@ -56,9 +56,10 @@ struct OrderServer: AsyncParsableCommand {
             configuration: .init(address: .hostname("127.0.0.1", port: port)),
             logger: logger
         )
-        // Shut down in reverse: requests are answered before the bridge ends.
+        // Services are shut down in reverse order, so requests are answered before the bridge ends.
         var services: [any Service] = [BridgeService(bridge), application]
-        // Its page shows every message: it has a port of its own, which only this machine reaches.
+        // The inspector's page shows every message, so it has its own port, which only this machine can
+        // reach.
         if let inspector { services.append(Inspector(board, port: inspector)) }
         let group = ServiceGroup(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         try await group.run()
@@ -69,8 +70,8 @@ struct OrderServer: AsyncParsableCommand {
 actor Kitchen {
     init(_ board: Switchboard) {
         board[.cooking].listen(self) { kitchen, order in
-            // An order is acknowledged when this returns, so the others are told before. If it throws, or the process is
-            // killed, the order comes again.
+            // The order is acknowledged when this closure returns, so the others are told first. If it
+            // throws, or the process is killed, the order is delivered again.
             try await kitchen.cook(order)
             await board[.cooked].postAndWait(Meal(dish: order.dish, cook: ProcessInfo.processInfo.processIdentifier))
         }
@@ -93,9 +94,9 @@ struct Web {
         return router
     }
 
-    /// Answers when the order is stored: from then on, one of the servers will cook it.
+    /// Answers when the order is stored. From then on, it is certain that one of the servers will cook it.
     private func accept(_ order: Order) async throws -> HTTPResponse.Status {
-        // Otherwise the order would wait in the bridge, and the client for its answer.
+        // Otherwise the order would wait in the bridge, and the client would wait for its answer.
         guard bridge.status.value.isReady else { throw later("not connected") }
         let report = await board[.ordered].postAndWait(order)
         if report.isComplete { return .accepted }
@@ -111,14 +112,14 @@ struct Web {
         HTTPError(.serviceUnavailable, headers: [.retryAfter: "1"], message: message)
     }
 
-    /// Server-sent events. A page that reads slowly misses the oldest.
+    /// Sends the meals as server-sent events. A page that reads slowly misses the oldest ones.
     private func events(_ request: Request) -> Response {
         let meals = board[.cooked].messages(buffering: .newest(100))
         return Response(
             status: .ok,
             headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: .init { writer in
-                // Ends when the page is closed…
+                // This ends when the page is closed…
                 try await request.body.consumeWithCancellationOnInboundClose { _ in
                     try await writer.write(ByteBuffer(string: ": open\n\n"))
                     // …and when the server shuts down, which otherwise waits for every open page.

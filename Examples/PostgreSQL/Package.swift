@@ -8,7 +8,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// From the public declarations of these alone, an engine is made.
+/// The transport uses only the public declarations of these.
 let bridge: [Target.Dependency] = [
     .product(name: "Channels", package: "swift-channels"),
     .product(name: "ChannelsBridge", package: "swift-channels"),

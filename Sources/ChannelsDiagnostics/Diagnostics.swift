@@ -18,7 +18,7 @@ extension Switchboard {
         let isTracing: Bool
         /// How many messages of each channel are kept.
         let kept: Int
-        /// The types whose values those messages do not show.
+        /// The types whose values are hidden in those messages.
         let redacted: [ObjectIdentifier]
 
         private init(
@@ -33,7 +33,7 @@ extension Switchboard {
             self.redacted = redacted
         }
 
-        /// Counts nothing, and costs nothing.
+        /// Counts nothing in addition, and costs nothing.
         public static let off = Diagnostics(isOn: false)
         /// Counts posts, posts without a receiver, calls of listeners without a mailbox, calls that threw, the
         /// longest queues, and deallocated owners.
@@ -44,11 +44,12 @@ extension Switchboard {
 
         /// Traces like `trace`, and keeps the last messages of each channel as text.
         ///
-        /// `String(describing:)` makes the text on the poster's thread before delivery, 1,024 characters at most.
+        /// `String(describing:)` creates the text on the poster's thread before delivery. It has at most
+        /// 1,024 characters.
         ///
         /// - Parameters:
-        ///   - messages: How many to keep of each channel, 4,096 at most.
-        ///   - types: Types whose values are replaced by their type name, even inside a message.
+        ///   - messages: How many messages to keep per channel, at most 4,096.
+        ///   - types: Types whose values are replaced by the name of the type, even inside a message.
         public static func trace(keeping messages: Int, redacting types: [any Any.Type] = []) -> Diagnostics {
             require(
                 messages >= 0,
@@ -61,7 +62,8 @@ extension Switchboard {
 }
 
 extension Switchboard.Diagnostics {
-    /// Combines two: keeps as many messages as the larger one, and hides the types that either hides.
+    /// Combines two settings: keeps as many messages as the larger one, and hides the types that either one
+    /// hides.
     func combined(with other: Switchboard.Diagnostics) -> Switchboard.Diagnostics {
         Switchboard.Diagnostics(
             isOn: isOn || other.isOn,

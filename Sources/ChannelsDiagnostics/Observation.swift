@@ -1,16 +1,18 @@
 internal import Channels
 internal import Synchronization
 
-/// What a switchboard counts and records of its channels. `guarded` is guarded by its mutex, under which no user code
-/// runs; `isOn` is written under it.
+/// What a switchboard counts and records about its channels.
+///
+/// `guarded` is guarded by its lock, under which no user code runs. `isOn` is written under that lock, and
+/// read without it.
 final class Observation: SwitchboardInstrument {
     private struct Guarded {
-        /// For the program, and for each tool.
+        /// What the program asks for, and what each tool asks for.
         var own = Switchboard.Diagnostics.off
         var tools: [(tool: ObjectIdentifier, diagnostics: Switchboard.Diagnostics)] = []
         var unreceived: [ExactText: (type: any Any.Type, posts: Int)] = [:]
         var watched: [Watched] = []
-        /// At this number, channels that were deallocated are removed.
+        /// At this number of watched channels, deallocated ones are removed.
         var mostWatched = 64
 
         var diagnostics: Switchboard.Diagnostics { tools.reduce(own) { $0.combined(with: $1.diagnostics) } }
@@ -18,7 +20,8 @@ final class Observation: SwitchboardInstrument {
         var living: [Watched] { watched.filter { !$0.list.hasClosed } }
     }
 
-    /// A channel shown beside the named ones, held weakly. Its list is kept until it is found to be closed.
+    /// A channel that is shown in addition to the named ones, and held weakly. Its list is kept until it is
+    /// found to be closed.
     struct Watched {
         let name: String
         let kind: ChannelKind
@@ -27,10 +30,10 @@ final class Observation: SwitchboardInstrument {
         weak var channel: AnyObject?
     }
 
-    /// The most names without a channel for which posts are counted.
+    /// For how many names without a channel posts are counted.
     private static let mostUnreceived = 1_024
 
-    /// Those of the switchboard.
+    /// The instruments of the switchboard.
     private let instruments: Instruments
     private let guarded = Locked(Guarded())
     private let isOn = Atomic<Bool>(false)
@@ -39,7 +42,7 @@ final class Observation: SwitchboardInstrument {
 
     var own: Switchboard.Diagnostics { guarded.withLock { $0.own } }
 
-    /// Stores what a tool, or the program, asks for. The caller then applies it to every list.
+    /// Records what a tool or the program asks for. The caller then applies it to every list.
     func record(_ diagnostics: Switchboard.Diagnostics, for tool: ObjectIdentifier?) {
         guarded.withLock { guarded in
             let wasOn = guarded.diagnostics.isOn
@@ -53,7 +56,7 @@ final class Observation: SwitchboardInstrument {
         }
     }
 
-    /// Makes a list count what is asked for now.
+    /// Makes a list count what is now asked for.
     func apply(to list: ListenerList) { apply(to: list, named: nil) }
 
     func apply(to list: ListenerList, named name: String?) {
@@ -98,7 +101,7 @@ final class Observation: SwitchboardInstrument {
     /// Visits the watched channels, in the order in which they were first watched.
     func forEachWatched(_ body: (Watched) -> Void) {
         for watched in guarded.withLock({ $0.living }) {
-            // Kept alive without the lock, because releasing it may run user code.
+            // Retained outside the lock, because releasing it may run user code.
             guard let channel = watched.channel else { continue }
             body(watched)
             withExtendedLifetime(channel) {}

@@ -3,7 +3,7 @@ public import Channels
 extension Switchboard {
     /// Creates a switchboard that counts and records from the beginning.
     /// - Parameters:
-    ///   - reentrancy: The default of its channels.
+    ///   - reentrancy: The default for its channels.
     ///   - onFault: Called for each fault. By default, faults are written to standard error.
     ///   - diagnostics: What to record in addition to mailboxes, drops and faults, which are always counted.
     public convenience init(
@@ -29,8 +29,10 @@ extension Switchboard {
         }
     }
 
-    /// Records what a tool asks for, beside the program and other tools, until it asks for something else.
-    /// - Parameter tool: Tells tools apart. Not kept alive: it asks for `.off` before it is deallocated.
+    /// Records what a tool asks for, in addition to the program and other tools, until it asks for something
+    /// else.
+    /// - Parameter tool: Identifies the tool. It is not kept alive, and must ask for `.off` before it is
+    ///   deallocated.
     /// - Complexity: O(*n*) in the number of channels and listeners. No lock is held meanwhile.
     package func record(_ diagnostics: Switchboard.Diagnostics, for tool: AnyObject) {
         observation.record(diagnostics, for: ObjectIdentifier(tool))
@@ -38,7 +40,7 @@ extension Switchboard {
     }
 
     private var observation: Observation {
-        // Nothing else is a switchboard's instrument.
+        // A switchboard has no other kind of instrument.
         known(ensureInstrument { Observation(instruments) }, as: Observation.self)
     }
 
@@ -48,15 +50,15 @@ extension Switchboard {
         observation.forEachWatched { observation.apply(to: $0.list, named: $0.name) }
     }
 
-    /// Shows an unnamed channel, of any kind, among this switchboard's, counting what ``diagnostics`` ask
-    /// for.
+    /// Shows an unnamed channel of any kind among those of this switchboard, and counts what ``diagnostics``
+    /// ask for.
     ///
     /// ```swift
     /// board.watch(till.sold, as: "till.sold")
     /// ```
     ///
-    /// The channel is held weakly, and shown until it is deallocated. Only one switchboard
-    /// watches a channel at a time: the last on which this was called. Several channels may be watched under one name.
+    /// The channel is held weakly, and shown until it is deallocated. Only one switchboard watches a channel
+    /// at a time: the last on which this was called. Several channels may be watched under one name.
     public func watch(_ channel: some ListenerContainer & AnyObject & Sendable, as name: String) {
         let listeners = channel._listeners
         guard let list = listeners.list else { return }

@@ -3,10 +3,10 @@ import Channels
 import ChannelsBridge
 import Dispatch
 
-/// Delivers the events of a connection, one at a time, on threads of its own: a slow handler must not block the C
-/// client.
+/// Delivers the events of a connection, one at a time, on a global queue, so that a slow handler does not
+/// block the C client.
 final class EventRelay: Sendable {
-    /// What is to be told with the next connection. Guarded by the lock under which events are enqueued.
+    /// What to report with the next connection. Guarded by a lock, under which events are also enqueued.
     fileprivate struct Outage {
         var begin: ContinuousClock.Instant?
         var unsent = 0
@@ -38,7 +38,7 @@ final class EventRelay: Sendable {
         }
     }
 
-    /// Ends the relay. Returns when the last event has been delivered; none follows.
+    /// Ends the relay, and returns when the last event has been delivered.
     func end() async {
         await queue.finish()
         await queue.close()
@@ -46,7 +46,7 @@ final class EventRelay: Sendable {
 }
 
 extension EventRelay.Outage {
-    /// How an event is told; nil: not at all.
+    /// The event to report for an event of the connection; nil for none.
     fileprivate mutating func told(_ event: NATSConnection.Event) -> TransportEvent? {
         switch event {
         case .disconnected(let reason):
@@ -56,7 +56,7 @@ extension EventRelay.Outage {
         case .reconnected:
             defer { self = EventRelay.Outage() }
             return .reconnected(gap: begin?.duration(to: .now) ?? .zero, unsent: unsent)
-        // Closed as requested.
+        // `.disconnected` reports an interruption, and closing was requested.
         case .interrupted, .closed: return nil
         case .failed(let error): return .failed(error)
         case .unsent(let count, let error):

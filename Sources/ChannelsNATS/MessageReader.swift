@@ -6,12 +6,12 @@ import Foundation
 
 /// Converts received messages.
 ///
-/// Only used by the thread of one subscription: the last subject that was found valid. Consecutive messages
-/// usually have the same subject.
-final class MessageReader: @unchecked Sendable {  // its one variable is touched by one thread alone
+/// Only the thread of one subscription uses it. It remembers the last subject that it found valid, because
+/// consecutive messages usually have the same subject.
+final class MessageReader: @unchecked Sendable {  // only one thread uses its variable
     private let pattern: String
     private let relay: EventRelay
-    // Unchecked, because that thread is inside one access at a time.
+    // Unchecked, because one thread uses it, without nested accesses.
     @exclusivity(unchecked) private var lastValid = ""
 
     init(_ pattern: String, _ relay: EventRelay) {
@@ -19,10 +19,10 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
         self.relay = relay
     }
 
-    /// Reads a message of the C client. Returns nil and reports an event if it has no valid subject.
+    /// Reads a message of the C client. If its subject is not valid, reports an event and returns nil.
     func read(_ message: OpaquePointer) -> TransportMessage? {
         let text = natsMsg_GetSubject(message)
-        // Bytes, not characters: texts that are equal may differ in whether they are valid.
+        // Compared as bytes, because of two equal strings one may be valid and the other not.
         let isLast = text.map { text in lastValid.withCString { strcmp($0, text) == 0 } } ?? false
         let headers = ReceivedHeaders(of: message)
         let subject = isLast ? lastValid : text.map { String(cString: $0) } ?? ""
@@ -34,11 +34,11 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
         }
     }
 
-    /// Converts a message, and reports what could not be read of its headers.
+    /// Converts a message, and reports headers that could not be read.
     ///
     /// - Parameters:
     ///   - subject: Replaces the subject of the message.
-    ///   - place: Where the message is stored, for that report.
+    ///   - place: Where the message is stored, for the report.
     /// - Throws: ``BridgeError/Code/invalidEnvelope`` if it has no valid subject.
     func read(
         _ message: NATSMessage,
@@ -73,13 +73,14 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
         return message
     }
 
-    /// Converts a durable message; with why it cannot be delivered, if it has no valid subject.
+    /// Converts a durable message. If its subject is not valid, also returns the error with which it becomes
+    /// a dead letter.
     func read(_ message: NATSMessage, _ delivery: Delivery) -> (TransportMessage, BridgeError?) {
         let place = "message \(delivery.streamSequence) of its stream"
         do { return (try read(message, storedAs: place), nil) } catch { return (substitute(for: message), error) }
     }
 
-    /// The message that becomes the dead letter of one that has no valid subject.
+    /// Creates the message that becomes the dead letter of one without a valid subject.
     private func substitute(for message: NATSMessage) -> TransportMessage {
         let literal = pattern.utf8.split(separator: UInt8(ascii: ".")).prefix {
             !$0.elementsEqual("*".utf8) && !$0.elementsEqual(">".utf8)
@@ -92,7 +93,7 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
     }
 }
 
-/// It is valid by construction.
+/// A `TransportMessage` is valid by construction, so it can be sent as it is.
 extension TransportMessage: OutgoingMessage {
     var reply: String? { nil }
     var fields: [NATSMessage.Header] { NATSMessage.headers(headers) }
@@ -110,25 +111,26 @@ extension NATSMessage {
     }
 
     /// Creates a durable message, with the identifier of the message or a random one, by which a stream
-    /// recognises it.
+    /// recognizes it.
     init(identified message: TransportMessage) {
         self.init(message)
         identifier = message.headers[TransportHeaders.id] ?? randomIdentifier()
     }
 
-    /// The headers without empty ones: the receiver's C client cannot read any header if one has no value.
+    /// Returns the headers without empty ones, because the receiver's C client cannot read any header if one
+    /// has no value.
     static func headers(_ headers: TransportHeaders) -> [Header] {
         let fields = headers.fields
         return fields.contains { $0.value.isEmpty } ? fields.filter { !$0.value.isEmpty } : fields
     }
 
-    /// The headers without those that NATS adds, which describe the delivery and not the message. Of several of one
-    /// name, the first.
+    /// Returns the headers without those that NATS adds, which describe the delivery and not the message. If
+    /// several have one name, the first is kept.
     static func transportHeaders(_ fields: [Header]) -> TransportHeaders {
         // Messages without headers are common.
         if fields.isEmpty { return TransportHeaders() }
         var headers = TransportHeaders(capacity: fields.count)
-        // They are valid: see `ReceivedHeaders`.
+        // `ReceivedHeaders` has made them valid.
         for field in fields where !field.name.utf8.starts(with: "Nats-".utf8) && headers[field.name] == nil {
             headers.append(valid: field.value, for: field.name)
         }

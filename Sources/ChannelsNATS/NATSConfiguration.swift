@@ -12,13 +12,13 @@ internal import ChannelsBridge
 public struct NATSConfiguration: Sendable {
     /// How a client authenticates.
     public enum Authentication: Sendable {
-        /// Without credentials.
+        /// The client has no credentials.
         case none
         /// A user and a password, sent in plain text: use TLS.
         case password(user: String, password: String)
         /// A token, sent in plain text: use TLS.
         case token(String)
-        /// The public nkey of a user, and the file with its seed. The seed is not sent.
+        /// The public nkey of a user, and the file with its seed, which is not sent.
         case nkey(publicKey: String, seedFile: String)
         /// A credentials file as `nsc` writes it: a JWT and a seed. The seed is not sent.
         case credentials(file: String)
@@ -64,48 +64,50 @@ public struct NATSConfiguration: Sendable {
     public var name: String?
     /// How the client authenticates. ``Authentication/none`` by default.
     public var authentication: Authentication = .none
-    /// How the connection is encrypted. If nil, it uses TLS with its defaults if an address begins with
-    /// `tls://`, and is not encrypted otherwise.
+    /// How the connection is encrypted. If this is nil, the connection uses TLS with default settings if an
+    /// address begins with `tls://`, and is not encrypted otherwise.
     public var tls: TLS?
     /// The streams that store durable messages. Missing ones are created when they are first needed.
     public var streams: [NATSStream] = []
     /// How durable messages are delivered.
     public var deliveries = Deliveries()
-    /// The bucket of the key-value store that stores states. A missing one is created.
+    /// The bucket of the key-value store that stores states. It is created if it is missing.
     public var stateBucket = "channels"
-    /// How many servers of the cluster store each message and each state: 1, 3 or 5. More than half of them
-    /// must have stored it before it is acknowledged.
+    /// How many servers of the cluster store each message and each state: 1, 3 or 5. A message or state is
+    /// acknowledged once more than half of them have stored it.
     public var replicas = 1
     /// The prefix of the subjects for replies and deliveries. `_INBOX` by default. Give each NATS user a
-    /// prefix of its own: a user that may subscribe to `_INBOX.>` receives the replies to all others.
+    /// prefix of its own: a user that may subscribe to `_INBOX.>` receives everybody's replies.
     public var inboxPrefix = "_INBOX"
     /// Whether missing streams and the missing bucket are created. False for a tool that only observes.
     package var createsStreams = true
 
-    // Constants, except for tests.
+    // Only tests change the settings from here to `incomingByteLimit`.
 
     /// The timeout for connecting to one server.
     package var connectTimeout: Duration = .seconds(2)
-    /// The delay after all servers have been tried without success, when the connection is lost, or after a connection
-    /// that has lasted less than four times as long. A random jitter of up to the same duration is added.
+    /// The delay before reconnecting after an attempt to reach any server has failed, or after a connection
+    /// that lasted less than four times this long. A random delay of up to the same duration is added. After
+    /// a longer connection, the delay is random, up to a quarter of this.
     package var reconnectWait: Duration = .milliseconds(250)
-    /// The interval of pings to the server. The connection counts as broken after two unanswered ones.
+    /// The interval of pings to the server. The connection counts as broken after two unanswered pings.
     package var pingInterval: Duration = .seconds(5)
-    /// How long a write to the socket may block before the connection counts as broken: longer than the ten seconds
-    /// after which a server ends the connection of another client that does not read, and for which it keeps those
-    /// waiting who publish to it.
+    /// How long a write to the socket may block before the connection counts as broken. It is longer than ten
+    /// seconds, because that long a server may keep publishers waiting for a subscriber that does not read,
+    /// before it ends the subscriber's connection.
     package var writeTimeout: Duration = .seconds(15)
     /// The timeout for requests to JetStream.
     package var requestTimeout: Duration = .seconds(5)
-    /// For how long `publish` and `store` send a durable message or a state again until it is acknowledged.
+    /// How long `publish` and `store` keep sending a durable message or a state that is not acknowledged.
     package var acknowledgementTimeout: Duration = .seconds(10)
-    /// How long to wait for an acknowledgement before a durable message is sent again, with the same identifier.
+    /// How long to wait for an acknowledgement before a durable message is sent again with the same
+    /// identifier.
     package var retryInterval: Duration = .seconds(2)
     /// How many bytes may wait to be sent.
     package var outgoingByteLimit = 8 * 1024 * 1024
     /// How many messages of one subscription may wait for their handler.
     package var incomingLimit = 65_536
-    /// How many bytes they may have together.
+    /// How many bytes of messages of one subscription may wait for their handler.
     package var incomingByteLimit = 128 << 20
 
     /// How durable messages are delivered to a durable name.
@@ -118,14 +120,15 @@ public struct NATSConfiguration: Sendable {
         ///
         /// Listeners may take longer: a running process reports progress three times in that period.
         public var acknowledgementWait: Duration = .seconds(8)
-        /// How many delivered messages may be unsettled at a time, for all processes of one name together, with
-        /// those that have failed and wait for their next delivery. 1 preserves order across failures.
+        /// How many delivered messages may be unsettled at a time, for all processes of one name together.
+        /// Messages that have failed and wait for their next delivery count as well. 1 preserves order across
+        /// failures.
         ///
-        /// At the limit, nothing new is delivered: so many messages that fail hold up all others. 16,384 by default,
-        /// as many as a route counts the failures of. What one process holds is
-        /// `BridgeConfiguration/prefetchLimit`.
+        /// At the limit, nothing new is delivered: if that many messages fail, they hold up all others.
+        /// 16,384 by default, as many as a route counts the failures of. `BridgeConfiguration.prefetchLimit`
+        /// limits what one process holds.
         public var pendingLimit = 16_384
-        /// Whether the server forgets the name when its subscriber ends, or has been away for five minutes.
+        /// Whether the server forgets the name when its subscriber ends or has been away for five minutes.
         package var isTemporary = false
 
         /// Creates the default settings.

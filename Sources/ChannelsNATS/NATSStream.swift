@@ -11,8 +11,8 @@
 public struct NATSStream: Sendable, Hashable {
     /// Where messages are stored.
     public enum Storage: Sendable, Hashable {
-        /// In files, which survive a restart of the server. Its `sync_interval` sets when they are synced to
-        /// disk.
+        /// In files, which survive a restart of the server. The server's `sync_interval` says how often they
+        /// are synced to disk.
         case file
         /// In memory. Messages survive a restart only with several ``NATSConfiguration/replicas``.
         case memory
@@ -20,15 +20,15 @@ public struct NATSStream: Sendable, Hashable {
 
     /// How long messages are stored.
     public enum Retention: Sendable, Hashable {
-        /// Until a limit is reached, whether or not they have been handled: names that subscribe later
-        /// receive them too. Without a limit, they are stored forever.
+        /// Until a limit is reached, whether or not they have been handled, so that names that subscribe
+        /// later receive them, too. Without a limit, they are stored forever.
         case limits
         /// Until every subscribed durable name has settled them. Messages on subjects without a durable name
         /// are not stored.
         case interest
     }
 
-    /// How old and how many the messages of a stream may be; nil for as the server allows.
+    /// How old and how many the messages of a stream may be. If a limit is nil, the server decides.
     public struct Limits: Sendable, Hashable {
         /// The maximum age of a message. Older ones are removed, handled or not.
         public var age: Duration?
@@ -51,16 +51,16 @@ public struct NATSStream: Sendable, Hashable {
     public var subjects: [String]
     /// Where messages are stored. In files by default.
     public var storage: Storage = .file
-    /// How long messages are stored; by default until a limit is reached, so set one.
+    /// How long messages are stored. By default until a limit is reached, so set one.
     public var retention: Retention = .limits
     /// How old and how many the stored messages may be. No limits by default.
     public var limits = Limits()
-    /// How long the server recognises a message that is published again with its identifier. Two minutes by
+    /// How long the server recognizes a message that is published again with its identifier. Two minutes by
     /// default.
     public var duplicateWindow: Duration = .seconds(120)
     /// Whether only the last message of each subject is stored, as in a bucket of the key-value store.
     var keepsLastValues = false
-    /// How many servers store each message: those of the configuration.
+    /// How many servers store each message, from the configuration.
     var replicas = 1
 
     /// Creates a description of a stream.

@@ -16,9 +16,9 @@ extension NATSTransport {
         return try await store(message, ifLastIs: 0)
     }
 
-    /// - Parameter last: The last sequence of the subject. A deletion marker has one, too, until it is
-    ///   removed.
-    /// - Returns: Nil if it has another.
+    /// - Parameter last: The expected last sequence of the subject. A deletion marker also has a sequence,
+    ///   until it is removed.
+    /// - Returns: The revision; nil if the subject has another last sequence.
     private func store(_ message: TransportMessage, ifLastIs last: UInt64) async throws -> UInt64? {
         let expected = NATSMessage.Header(name: NATSMessage.expectedSequence, value: "\(last)")
         do { return try await store(message, headers: [expected]) } catch let error as BridgeError
@@ -53,8 +53,8 @@ extension NATSTransport {
             let isDeleted = value[header: "KV-Operation"] != nil
             bucket.found(value.subject, revision: revision, isDeleted: isDeleted)
             let subject = String(decoding: value.subject.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-            // With a tool for the key-value store. A state cannot be deleted: processes that have a value
-            // store it again.
+            // Somebody has deleted it with a tool for the key-value store. States cannot be deleted, so
+            // processes that have a value store it again.
             guard !isDeleted else { return relay.report(.lastValuesLost(subject: subject)) }
             do throws(BridgeError) {
                 onValue(StoredValue(try reader.read(value, subject: subject), revision: revision))
@@ -77,7 +77,7 @@ extension NATSTransport {
 extension NATSMessage {
     fileprivate static let expectedSequence = "Nats-Expected-Last-Subject-Sequence"
 
-    /// Whether it was stored only because its subject had no message, not even one which says that it was deleted.
+    /// Whether it was stored only because its subject had no message, not even a deletion marker.
     var isStoredIfNone: Bool { self[header: Self.expectedSequence] == "0" }
 }
 #endif

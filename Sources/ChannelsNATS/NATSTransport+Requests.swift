@@ -2,7 +2,7 @@
 public import ChannelsBridge
 
 extension NATSTransport {
-    /// The queue group of the responders of a subject, in all processes.
+    /// The queue group of the responders to a subject, in all processes.
     private static let group = "channels"
 
     /// Sends a request and waits for the reply.
@@ -20,7 +20,7 @@ extension NATSTransport {
         return TransportReply(headers: NATSMessage.transportHeaders(answer.headers), body: answer.payload)
     }
 
-    /// Receives the requests of a subject.
+    /// Receives the requests on a subject.
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
         let open = try open()
         let (session, relay) = (open.session, open.relay)
@@ -31,7 +31,7 @@ extension NATSTransport {
             on: session.connection
         ) { [weak connection = session.connection] received in
             let connection = connection
-            // Without a reply subject, it is a message to the same subject and not a request.
+            // A message without a reply subject is not a request.
             guard let message = reader.read(received), let address = NATSMessage.reply(of: received) else { return }
             onRequest(
                 InboundRequest(message) { reply in
@@ -39,7 +39,7 @@ extension NATSTransport {
                     let problem = connection?.sendSoon(
                         NATSMessage(subject: address, headers: headers, payload: reply.body)
                     )
-                    // Otherwise the asker would wait until the timeout.
+                    // The error is sent instead, so that the asking process does not wait until its timeout.
                     guard let problem else { return }
                     let refusal = EventEnvelope(error: "the reply cannot be sent: \(problem)").headers
                     connection?.sendSoon(NATSMessage(subject: address, headers: NATSMessage.headers(refusal)))

@@ -3,13 +3,13 @@ public import Channels
 public import ChannelsBridge
 import Foundation
 
-/// What people ask of a server, with the channels tool or by metrics.
+/// Reports what a server stores, for the channels tool and for metrics.
 extension NATSTransport {
     /// Reports the streams, the backlog of the consumers, and the dead letters.
     ///
-    /// Needs the permissions `$JS.API.STREAM.LIST` and `$JS.API.CONSUMER.LIST.*`. Without
-    /// `$JS.API.STREAM.INFO.*`, the number of dead letters may be nil; without `$JS.API.STREAM.MSG.GET.*`,
-    /// the ages are.
+    /// It needs the permissions `$JS.API.STREAM.LIST` and `$JS.API.CONSUMER.LIST.*`. Without
+    /// `$JS.API.STREAM.INFO.*`, the number of dead letters may be nil. Without `$JS.API.STREAM.MSG.GET.*`,
+    /// the ages are nil.
     public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
         let jetStream = try session.jetStream
         var all: [StoreStatus] = []
@@ -24,7 +24,7 @@ extension NATSTransport {
 }
 
 extension NATSTransport: MessageStore {
-    /// Returns the next stored messages that match a pattern, in the order stored.
+    /// Returns the next stored messages that match a pattern, in the order in which they were stored.
     public func stored(
         after number: UInt64,
         matching pattern: ChannelPattern,
@@ -54,7 +54,7 @@ extension NATSTransport: MessageStore {
         return page
     }
 
-    /// Removes the message: a server settles what it has delivered, and delivers no more than its limit.
+    /// Removes the message, because NATS can only settle messages that it has delivered.
     public func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
         try await remove(number, on: pattern)
     }
@@ -70,7 +70,7 @@ extension NATSTransport: MessageStore {
         }
     }
 
-    /// Returns how many messages a durable name has yet to settle.
+    /// Returns how many messages a durable name has not settled yet.
     public func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
         let jetStream = try session.jetStream
         let stream = try await jetStream.stream(for: pattern.text)
@@ -110,7 +110,7 @@ private struct ConsumerPage: Page {
             var filterSubject: String?
             var inactiveThreshold: Int64?
         }
-        /// Whether the server deletes it soon, as that of a tool that looks.
+        /// Whether the server deletes it soon, like the consumer of a tool that only observes.
         var isTemporary: Bool { config?.durableName == nil || config?.inactiveThreshold ?? 0 > 0 }
         var name: String
         var config: Configuration?
@@ -130,7 +130,7 @@ private struct SubjectCounts: Decodable {
     var state: State?
 }
 
-/// A message as a stream has it.
+/// A message as a stream stores it.
 private struct KeptMessage: Decodable {
     struct Answer: Decodable { var message: KeptMessage }
 
@@ -152,7 +152,7 @@ private struct KeptMessage: Decodable {
 extension KnownConsumer {
     fileprivate var unsettledCount: Int { (numPending ?? 0) + (numAckPending ?? 0) }
 
-    /// Whether it has settled a message; nil for those that it has delivered behind one that is not settled.
+    /// Whether it has settled a message; nil for messages delivered after one that is not settled.
     fileprivate func hasSettled(_ number: UInt64) -> Bool? {
         if number <= settledUpTo || numAckPending == 0 && number <= delivered?.streamSeq ?? 0 { return true }
         return number > delivered?.streamSeq ?? 0 ? false : nil
@@ -160,7 +160,7 @@ extension KnownConsumer {
 }
 
 extension JetStream {
-    /// The first message from a number on; nil if there is none.
+    /// Returns the first message from a number on; nil if there is none.
     fileprivate func message(from number: UInt64, on pattern: String, in stream: String) async throws -> KeptMessage? {
         struct Question: Encodable {
             var seq: UInt64
@@ -177,7 +177,7 @@ extension JetStream {
         }
     }
 
-    /// The consumer of a durable name; nil if there is none.
+    /// Returns the consumer of a durable name; nil if there is none.
     fileprivate func consumer(_ name: String, _ pattern: String, _ stream: String) async throws -> KnownConsumer? {
         let consumer = ConsumerRequest.consumerName(name, pattern)
         do { return try await call("CONSUMER.INFO.\(stream).\(consumer)", [String: String]()) } catch let refusal
@@ -187,7 +187,7 @@ extension JetStream {
         }
     }
 
-    /// Asks for a list, which comes in pages.
+    /// Requests a list, which arrives in pages.
     fileprivate func list<Part: Page, Entry>(_ call: String, _ entries: KeyPath<Part, [Entry]?>) async throws -> [Entry]
     {
         var all: [Entry] = []
@@ -219,7 +219,7 @@ extension JetStream {
             if let box = consumers.first(where: { $0.name == box }) {
                 status.deadLetters = (box.numPending ?? 0) + (box.numAckPending ?? 0)
             } else {
-                // A user may be permitted less.
+                // The user may lack the permission.
                 let found: SubjectCounts? = try? await call("STREAM.INFO.\(name)", ["subjects_filter": deadLetters])
                 status.deadLetters = found.map { $0.state?.subjects?.values.reduce(0, +) ?? 0 }
             }
@@ -228,7 +228,7 @@ extension JetStream {
     }
 
     private func holds(_ deadLetters: String, _ stream: StreamPage.Stream) -> Bool {
-        // The letters of any name.
+        // Stands for the subject of any letter.
         let subject = deadLetters.dropLast() + "letter"
         return (stream.config.subjects ?? []).contains {
             $0.hasBytes(of: deadLetters) || (try? ChannelPattern(validating: $0))?.matches(String(subject)) == true

@@ -22,14 +22,14 @@ public import ChannelsBridge
 /// - Last values are stored in a bucket of JetStream's key-value store.
 /// - A lost connection is restored with its subscriptions, whatever ended it, even if the server refuses the
 ///   credentials for a while or sends an error. `TransportEvent.failed` says why an attempt failed, unless no
-///   server was reachable. Meanwhile, published messages are queued, up to 8 MiB.
-/// - Subjects and headers are validated again before they are sent. The C client does not validate them, and
-///   a line break would let a name inject commands.
+///   server could be reached. Meanwhile, published messages are queued, up to 8 MiB.
+/// - Subjects and headers are always valid when they are sent. The C client does not validate them, and a
+///   line break in a name would inject commands.
 /// - No call blocks a thread of the cooperative pool, even if the server is paused.
 ///
 /// The C client uses one thread per subscription and per watched pattern, and one for all requests.
 public final class NATSTransport: Transport {
-    /// What is there from `connect` to `close`.
+    /// What exists from `connect` to `close`.
     struct Open: Sendable {
         let session: Session
         let relay: EventRelay
@@ -37,11 +37,12 @@ public final class NATSTransport: Transport {
 
     let configuration: NATSConfiguration
     private let phase = ConnectionPhase<Open>()
-    /// The connection once it is established, for publishing, which reads it each time. It knows by itself
-    /// when it has been closed. Guarded by its lock.
+    /// The connection once it is established, which every call of `publish` reads. It is kept after closing,
+    /// and then throws.
     private let established = Locked<NATSConnection?>(nil, spins: true)
 
     /// Creates a transport, which does nothing before ``connect(onEvent:)``.
+    ///
     /// - Precondition: There is a server, and the limits and times of the configuration are positive.
     public init(_ configuration: NATSConfiguration = NATSConfiguration()) {
         configuration.check()
@@ -68,7 +69,7 @@ public final class NATSTransport: Transport {
     }
 
     private func open(_ relay: EventRelay) async throws -> Session {
-        // For the callbacks of the connection, once it is established.
+        // Gives the callbacks of the connection the session, once it exists.
         let holder = Locked<Session?>(nil)
         let connection = try await NATSConnection.connect(configuration) { event in
             let session = holder.withLock { $0 }
@@ -78,7 +79,7 @@ public final class NATSTransport: Transport {
             case .interrupted: session?.inbox.failBound()
             case .disconnected: session?.interrupt()
             case .reconnected: session?.restore { relay.report($0) }
-            // The session has the connection, which keeps this closure.
+            // Breaks the cycle: the session keeps the connection, which keeps this closure.
             case .closed: holder.withLock { $0 = nil }
             default: break
             }
@@ -106,11 +107,11 @@ public final class NATSTransport: Transport {
 
     /// Publishes a message; a durable one is stored when this returns.
     ///
-    /// With `durable`, throws `notStored` at once if no stream stores the subject.
+    /// With `durable`, it throws `notStored` at once if no stream stores the subject.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         guard durable else {
             let connection = try established.withLock { $0 } ?? session.connection
-            // Usually there is space: then no suspension has to be prepared.
+            // Usually there is space, and then there is no need to suspend.
             if try connection.sendIfSpace(message) { return }
             return try await connection.send(NATSMessage(message))
         }
@@ -125,15 +126,15 @@ public final class NATSTransport: Transport {
 
     /// Publishes a durable message without waiting for the acknowledgement.
     ///
-    /// Throws `notStored` at once if no stream stores the subject.
+    /// It throws `notStored` at once if no stream stores the subject.
     public func publishDurably(
         _ message: TransportMessage,
         isRepeated: Bool,
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
         let session = try session
-        // No failure has been reported so far. An earlier message may be lost with the current connection: on
-        // the next one, this would overtake it.
+        // No failure of an earlier message has been reported so far, but one may be lost with the current
+        // connection. On the next connection, this message would overtake it.
         guard let epoch = session.connection.epoch else { throw BridgeError(.notConnected, subject: message.subject) }
         do {
             try await session.streams.preparing({ try await $0.prepareMessages() }) {
@@ -154,8 +155,8 @@ public final class NATSTransport: Transport {
 
     /// Subscribes to a pattern.
     ///
-    /// With a `durableName`, the messages come from the one stream whose subjects cover the pattern. Throws
-    /// `notStored` if there is none, and `unsupported` if there are more.
+    /// With a `durableName`, the messages come from the one stream whose subjects cover the pattern. It
+    /// throws `notStored` if there is none, and `unsupported` if there are several.
     public func subscribe(
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
@@ -197,8 +198,8 @@ public final class NATSTransport: Transport {
         try await session.keep(durable)
     }
 
-    /// Ends the subscriptions to requests and to messages that are not durable, one after the other, with one
-    /// server reply each.
+    /// Ends the subscriptions to requests and to messages that are not durable, one after another, each with
+    /// a reply from the server.
     public func drainSubscriptions(timeout: Duration) async {
         await (try? session)?.drain(until: .now + timeout)
     }
@@ -221,7 +222,7 @@ public final class NATSTransport: Transport {
 }
 
 extension NATSTransport {
-    /// Creates a stream for dead letters, unless one keeps them: `DEAD` for letters under `dead`.
+    /// Creates a stream for dead letters, unless one already stores them: `DEAD` for letters under `dead`.
     public func prepare(forLetterOn subject: String, under prefix: String) async throws {
         let streams = try session.streams
         try await streams.preparing({ try await $0.prepareMessages() }) {

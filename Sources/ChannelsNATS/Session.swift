@@ -4,15 +4,16 @@ import ChannelsBridge
 
 /// The state of one connection of a transport.
 ///
-/// `state` guards everything opened on the connection.
+/// `state` guards what has been opened on the connection.
 final class Session: Sendable {
     private struct State {
         var subscriptions: [NATSSubscription] = []
         var durables: [DurableSubscription] = []
         var watches: [LastValueWatch] = []
-        /// Restores all of them after a reconnection. Cancelled by the next one, and by ``stopReceiving()``.
+        /// Restores durable subscriptions and watches after a reconnection. Cancelled by the next
+        /// reconnection and by ``stopReceiving()``.
         var restoring: Task<Void, Never>?
-        /// Looks after the values that are watched. Cancelled by ``stopReceiving()``.
+        /// Checks the values that are watched. Cancelled by ``stopReceiving()``.
         var looking: Task<Void, Never>?
         var isClosed = false
     }
@@ -25,7 +26,8 @@ final class Session: Sendable {
 
     /// - Parameters:
     ///   - onLostValues: Called when the states are found to be lost.
-    ///   - onFailure: Called when a stream has other settings than the configuration says, or has lost messages.
+    ///   - onFailure: Called when the settings of a stream differ from the configuration, or when it has lost
+    ///     messages.
     init(
         _ connection: NATSConnection,
         _ inbox: ReplyInbox,
@@ -51,7 +53,7 @@ final class Session: Sendable {
         throw BridgeError(.closed)
     }
 
-    /// - Returns: Whether the session is open, and has the watch.
+    /// - Returns: Whether the session is open, so that it keeps the watch.
     func keep(_ watch: LastValueWatch) -> Bool {
         keep { state in
             state.watches.append(watch)
@@ -67,16 +69,16 @@ final class Session: Sendable {
         }
     }
 
-    /// How often to check whether values were removed from the server.
+    /// The interval of checks whether values were removed from the server.
     private static let look = Duration.seconds(5)
 
-    /// Watches do not see values that are removed without being replaced, for example by purging the bucket
-    /// or by a limit of age.
+    /// Restarts the watches if values were lost. They do not notice values that are removed without being
+    /// replaced, for example because the bucket was purged, or because of an age limit.
     private static func lookAfterValues(of session: () -> Session?) async {
         while (try? await Task.sleep(for: look)) != nil {
             guard let session = session() else { return }
-            // If the server does not answer, or the bucket is missing, reconnecting or a missing heartbeat
-            // reports it.
+            // If the server does not answer, or the bucket is missing, a reconnection or a missing heartbeat
+            // reports that.
             guard (try? await session.streams.hasLostStates()) == true else { continue }
             for watch in session.state.withLock({ $0.watches }) { watch.restart() }
         }
@@ -87,7 +89,7 @@ final class Session: Sendable {
         state.withLock { $0.watches.removeAll { $0 === watch } }
     }
 
-    /// Names a failure by its route: the subject of an acknowledgement or reply would be a new name each
+    /// Gives a failure the name of its route, because the subject of an acknowledgement or reply differs each
     /// time.
     func placed(_ event: NATSConnection.Event) -> NATSConnection.Event {
         guard case .failed(let error) = event, let request = error.subject, request.utf8.starts(with: "$JS.".utf8)
@@ -104,11 +106,11 @@ final class Session: Sendable {
         return .failed(BridgeError(error.code, subject: subject, detail: detail, underlyingError: cause))
     }
 
-    /// Called after a reconnection. The C client has subscribed again, but the server may have lost the
+    /// Called after a reconnection. The connection has subscribed again, but the server may have lost the
     /// streams and their consumers.
     ///
-    /// A part that cannot be restored does not hold up the others, and is retried until the session is closed
-    /// or the connection is restored once more.
+    /// A part that cannot be restored does not hold up the others. It is retried until the session is closed,
+    /// or until the next reconnection.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
         jetStream.forgetStreams()
         state.withLock { state in
@@ -116,7 +118,7 @@ final class Session: Sendable {
             let before = state.restoring
             before?.cancel()
             state.restoring = Task { [weak self, streams] in
-                // First: the one before may be waiting for it.
+                // This comes first, because the previous restoration may be waiting for the streams.
                 await streams.forget()
                 await before?.value
                 await self?.restoreAll(onFailure)
@@ -124,8 +126,8 @@ final class Session: Sendable {
         }
     }
 
-    /// Called when the connection is lost. Nothing is published or requested on the next one before a check
-    /// whether the streams have lost received messages.
+    /// Called when the connection is lost. On the next one, the streams are checked for lost messages before
+    /// anything is published or requested.
     func interrupt() {
         jetStream.forgetStreams()
         for durable in state.withLock({ $0.durables }) { durable.needConsumer() }
@@ -139,7 +141,7 @@ final class Session: Sendable {
         while !Task.isCancelled, !watches.isEmpty {
             do {
                 try await streams.prepareStates()
-                // The bucket is there: they go on by themselves.
+                // The bucket is there, so the watches can continue by themselves.
                 return watches.forEach { $0.restart() }
             } catch {
                 if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }
@@ -169,11 +171,11 @@ final class Session: Sendable {
             return (state.subscriptions, state.durables, state.watches, [state.restoring, state.looking])
         }
         for task in tasks { task?.cancel() }
-        // First: the others may be waiting for it.
+        // This comes first, because the others may be waiting for the streams.
         await streams.close()
         for task in tasks { await task?.value }
         for watch in watches { await watch.close() }
-        // At once: each may wait for a second.
+        // Closed concurrently, because each may wait for a second.
         await withTaskGroup(of: Void.self) { group in
             for durable in durables { group.addTask { await durable.close() } }
         }
@@ -189,7 +191,7 @@ extension NATSConfiguration {
 }
 
 extension BridgeError {
-    /// The error that a transport throws: this one, or the refusal of JetStream, for which a subject may be given.
+    /// Creates the error that a transport throws. A refusal of JetStream gets the given subject.
     init(wrapping error: any Error, subject: String? = nil) {
         switch error {
         case let error as BridgeError: self = error

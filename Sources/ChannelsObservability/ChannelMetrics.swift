@@ -14,8 +14,8 @@ public import ServiceLifecycle
 /// try await ServiceGroup(services: [metrics], logger: logger).run()
 /// ```
 ///
-/// Posting costs no more than the switchboard's `diagnostics`: counts are read from a snapshot. Only times
-/// are recorded at each call, and only with `.trace`.
+/// Posting costs no more than the switchboard's `diagnostics` do, because counts are read from a snapshot.
+/// Only times are recorded at each call, and only with `.trace`.
 ///
 /// | Metric | Dimensions | |
 /// |---|---|---|
@@ -37,20 +37,20 @@ public import ServiceLifecycle
 /// | `channels_durable_oldest_age` | `store`, `name`, `pattern` | gauge: seconds since the oldest message not settled was stored; 0 without one |
 /// | `channels_store_failures` | `code` | failed readings |
 ///
-/// A pattern counts as a channel: its dimension has its listeners and the posts they receive. Lanes of one name are
-/// added up. Beyond 1,000 channels, and 1,000 names of lanes, further ones share the dimension `other`. A channel
-/// that no longer exists is reported once more, as zero.
+/// A pattern counts as a channel, with its listeners and the posts that they receive. Lanes with the same
+/// name are added up. Beyond 1,000 channels, or 1,000 names of lanes, further ones share the dimension
+/// `other`. The gauges of a channel that no longer exists are reported once more, as zero.
 public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`
     /// How many values a dimension has before further ones share `other`.
     private static let mostValues = 1_000
 
-    /// Weak, because the switchboard keeps its instruments. Written in the initialiser only; the rest is
-    /// constant or locked.
+    /// Weak, because the switchboard keeps its instruments. Only written in the initializer; everything else
+    /// is constant or locked.
     private weak var switchboard: Switchboard?
     private let interval: Duration
     private let stores: (@Sendable () async throws -> [StoreStatus])?
     private let given: (any MetricsFactory)?
-    /// Looked up at each use: the process may set its own after this was created.
+    /// Looked up at each use, because the process may set its own after this was created.
     private var factory: any MetricsFactory { given ?? MetricsSystem.factory }
     private let known = Locked(Known())
 
@@ -62,7 +62,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     /// One time series of a gauge.
     private struct Series: Hashable {
         let label: String
-        /// Names and values, by turns.
+        /// Alternating names and values.
         let dimensions: [ExactText]
 
         init(_ label: String, _ dimensions: [(String, String)]) {
@@ -70,7 +70,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
             self.dimensions = dimensions.flatMap { [ExactText($0.0), ExactText($0.1)] }
         }
 
-        /// As swift-metrics expects them.
+        /// The dimensions in the form that swift-metrics expects.
         var pairs: [(String, String)] {
             stride(from: 0, to: dimensions.count, by: 2).map { (dimensions[$0].text, dimensions[$0 + 1].text) }
         }
@@ -78,7 +78,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     /// The gauges of one report.
     private struct Gauges {
-        /// Nil: there is no value now, and the last one stays.
+        /// The values. If one is nil, the value is not known now, and the last one stays.
         var values: [Series: Double?] = [:]
 
         mutating func set(_ value: Double?, _ label: String, _ dimensions: [(String, String)]) {
@@ -91,23 +91,24 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         }
     }
 
-    /// What reports gauges, of which each has its own.
+    /// The two sources of gauges. Each one reports its own.
     private enum Reporter { case counts, stores }
 
     private struct Known {
         /// The values of the dimensions `channel` and `lane`.
         var values: [String: Set<ExactText>] = [:]
-        /// The gauges in the last report of each.
+        /// The gauges in the last report of each source.
         var gauges: [Reporter: Set<Series>] = [:]
         /// The totals reported so far.
         var totals: [ExactText: Int] = [:]
-        /// Timers by channel, made once, as backends expect.
+        /// Timers by channel. Each is created once, as backends expect.
         var timers: [ExactText: Timers] = [:]
-        /// Whether a thread hands counts over, and whether another has asked for it meanwhile.
+        /// Whether a thread is reporting, and whether another has asked for a report meanwhile.
         var isReporting = false
         var isAskedAgain = false
 
-        /// Whether the caller is to report; if not, the thread that does will once more.
+        /// Returns whether the caller has to report. If not, the thread that is reporting will do so once
+        /// more.
         mutating func beginReport() -> Bool {
             isAskedAgain = isReporting
             guard !isReporting else { return false }
@@ -115,7 +116,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
             return true
         }
 
-        /// Whether the thread that has reported is to do so once more.
+        /// Returns whether the thread that has reported has to do so once more.
         mutating func continueReport() -> Bool {
             defer { isAskedAgain = false }
             isReporting = isAskedAgain
@@ -127,8 +128,8 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     ///
     /// - Parameters:
     ///   - interval: How often ``run()`` reports. It must be positive.
-    ///   - stores: Reads what transports have stored: `bridge.storeStatus`, or the method of a transport or
-    ///     relay; for several, `{ try await bridge.storeStatus() + relay.storeStatus() }`.
+    ///   - stores: Reads what transports have stored: `bridge.storeStatus`, or the method of a relay or
+    ///     transport. For several, use `{ try await bridge.storeStatus() + relay.storeStatus() }`.
     ///   - factory: Creates the metrics; by default the process-wide factory, even if
     ///     `MetricsSystem.bootstrap` is called later.
     public init(
@@ -149,7 +150,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     /// Reports the counts after each interval.
     ///
-    /// Returns after a last report at a graceful shutdown or cancellation, or when the switchboard is
+    /// It returns after a last report at a graceful shutdown or cancellation, or when the switchboard is
     /// deallocated.
     public func run() async throws {
         defer { report() }
@@ -164,7 +165,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     /// Reports the counts now.
     ///
-    /// If another thread is reporting, it reports once more.
+    /// If another thread is already reporting, that thread reports once more instead.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func report() {
@@ -198,14 +199,14 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
             gauges.set(Double(name.waiting), "channels_durable_waiting", dimensions)
             gauges.set(Double(name.unsettled), "channels_durable_unsettled", dimensions)
             gauges.set(Double(name.processes), "channels_durable_processes", dimensions)
-            // Unknown, unless there is nothing to do.
+            // The age is unknown, unless there is nothing to do.
             let age = name.oldestAge ?? (name.waiting + name.unsettled == 0 ? .zero : nil)
             gauges.set(age.map(seconds), "channels_durable_oldest_age", dimensions)
         }
     }
 
-    /// Records gauges, and zero for those of the last report that are not among them: a backend shows the last value of
-    /// a gauge for ever.
+    /// Records gauges, and zero for those of the last report that are missing, because a backend shows the
+    /// last value of a gauge forever.
     private func record(_ gauges: Gauges, of reporter: Reporter) {
         let gone = known.withLock { known in
             let before = known.gauges.updateValue(Set(gauges.values.keys), forKey: reporter) ?? []
@@ -230,10 +231,10 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
             gauges.add(0, "channels_waiting", ("channel", name))
             gauges.add(0, "channels_listeners", ("channel", name))
             var key = "\(channel.kind) \(channel.name)"
-            // Each has one listener, and all of them the same number.
+            // Each has one listener, and all of these have the same number.
             if channel.kind == .pattern, let site = channel.listeners.first?.registrationSite { key += " \(site)" }
-            // A pattern without wildcards, as of a bridge's route, has the name of a channel, which counts the same
-            // posts; and so does every listener to one pattern.
+            // A pattern without wildcards, such as that of a bridge's route, has the name of a channel, which
+            // counts the same posts. All listeners to one pattern also count the same posts.
             let counts = channel.kind != .pattern || names.insert(ExactText(channel.name)).inserted
             add(channel.postCount, "channels_posts", name, key, &totals, counts: counts)
             add(channel.unreceivedCount, "channels_unreceived", name, key, &totals, counts: counts)
@@ -248,7 +249,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
                 gauges.add(1, "channels_listeners", ("channel", name))
             }
         }
-        // Forgets removed channels, so that this does not grow.
+        // Replaces the totals, so that those of removed channels do not accumulate.
         known.withLock { [totals] in $0.totals = totals }
         for lane in snapshot.lanes {
             gauges.add(lane.waitingCount, "channels_lane_waiting", ("lane", dimension("lane", lane.name)))
@@ -256,8 +257,9 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         record(gauges, of: .counts)
     }
 
-    /// Reports the increase of a count since the last time. A smaller count was reset to zero meanwhile.
-    /// - Parameter counts: Whether it is; if not, it is only noted.
+    /// Reports the increase of a count since the last report. If the count is smaller, it was reset to zero
+    /// meanwhile.
+    /// - Parameter counts: Whether to report it. If not, it is only remembered.
     private func add(
         _ count: Int?,
         _ label: String,
@@ -275,7 +277,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         Counter(label: label, dimensions: [("channel", channel)], factory: factory).increment(by: added)
     }
 
-    /// The value of a dimension: `other` if there are too many.
+    /// Returns the value of a dimension; `other` if there are too many.
     private func dimension(_ name: String, _ value: String) -> String {
         known.withLock { known in
             let (count, isKnown) = (known.values[name]?.count ?? 0, known.values[name]?.contains(ExactText(value)))
@@ -319,7 +321,8 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     private func timers(of channel: String) -> Timers {
         let key = ExactText(channel)
         if let found = known.withLock({ $0.timers[key] }) { return found }
-        // Without the lock, because the factory is the user's. If two threads make one, one is kept.
+        // Without the lock, because the factory is the user's. If two threads create timers, those of one are
+        // kept.
         let made = Timers(
             waited: Timer(label: "channels_waited", dimensions: [("channel", channel)], factory: factory),
             spent: Timer(label: "channels_spent", dimensions: [("channel", channel)], factory: factory)

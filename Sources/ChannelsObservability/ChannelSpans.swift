@@ -10,10 +10,11 @@ public import Tracing
 /// let spans = board.addInstrument(ChannelSpans())
 /// ```
 ///
-/// A post has a span (`post shop.sold`), a child of the span in which it is made. Each listener call has one
-/// (`receive shop.sold`), a child of the post's span, wherever it runs: before `post` returns, later in a
-/// lane, or as an async closure. Inside the listener, `ServiceContext.current` belongs to its span, so its
-/// posts continue the trace. A sequence has no call and no span.
+/// A post has a span (`post shop.sold`), which is a child of the span in which the post is made. Each
+/// listener call also has a span (`receive shop.sold`), which is a child of the post's span wherever the call
+/// runs: before `post` returns, later in a lane, or as an async closure. Inside the listener,
+/// `ServiceContext.current` belongs to its span, so its posts continue the trace. A sequence has no calls,
+/// and so no spans.
 ///
 /// A bridge carries the trace in the headers `traceparent` and `tracestate`, if the tracer writes them (W3C
 /// Trace Context); in the other process, the post's span is a child of the span here. The bridge needs no
@@ -25,7 +26,7 @@ public struct ChannelSpans: ChannelInstrument {
 
     /// Creates the instrument.
     ///
-    /// - Parameter tracer: By default the process's tracer, looked up at each post.
+    /// - Parameter tracer: The tracer; by default the process-wide one, which is looked up at each post.
     public init(_ tracer: (any Tracer)? = nil) { chosen = tracer }
 
     /// Delivers within the span of the post.
@@ -67,7 +68,7 @@ public struct ChannelSpans: ChannelInstrument {
 
     private func start(_ post: PostEvent, _ tracer: some Tracer) -> any Span {
         var context = ServiceContext.current ?? .topLevel
-        // The bridge delivers in a task of its own, in which only the trace of the message is bound.
+        // The bridge delivers in its own task, in which only the trace of the message is bound.
         if case .remote = post.origin, let trace = TraceContext.current {
             tracer.extract(trace.headers, into: &context, using: Headers())
         }
@@ -108,7 +109,7 @@ private struct Headers: Extractor, Injector {
 }
 
 extension TraceContext {
-    /// The trace of a context; nil if the tracer writes no `traceparent`.
+    /// Creates the trace of a context; nil if the tracer writes no `traceparent`.
     fileprivate init?(of context: ServiceContext, _ tracer: any Tracer) {
         var headers: [String: String] = [:]
         tracer.inject(context, into: &headers, using: Headers())

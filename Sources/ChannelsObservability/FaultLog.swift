@@ -8,9 +8,9 @@ public import Logging
 /// let log = board.addInstrument(FaultLog(logger))
 /// ```
 ///
-/// Each interval has at most one line for each fault code, channel and source location, and a limit for all
-/// lines together. The metadata has the fault's `count` so far, and the number of lines `suppressed` since
-/// the last one. Lines are written on the thread that found the fault, with no lock held.
+/// In each interval, it writes at most one line for each fault code, channel and source location, and a
+/// limited number in all. The metadata has the fault's `count` so far, and the number of lines `suppressed`
+/// since the last one. Lines are written on the thread that found the fault, with no lock held.
 public final class FaultLog: ChannelInstrument {
     private struct Place: Hashable {
         let code: Fault.Code
@@ -36,8 +36,8 @@ public final class FaultLog: ChannelInstrument {
     /// Creates a log of faults.
     ///
     /// - Parameters:
-    ///   - logger: Where the lines go.
-    ///   - level: Their level.
+    ///   - logger: The logger to which lines are written.
+    ///   - level: The level of the lines.
     ///   - most: The maximum number of lines in an interval.
     ///   - interval: How long an interval is. It must be positive.
     public convenience init(
@@ -97,7 +97,7 @@ public final class FaultLog: ChannelInstrument {
         if let site = fault.registrationSite { metadata["site"] = "\(site)" }
         if let error = fault.underlyingError { metadata["error"] = "\(error)" }
         if suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
-        // What the metadata says is not said twice.
+        // Only the detail, because the metadata has everything else.
         let detail = fault.detail.map { ", \(onOneLine($0))" } ?? ""
         logger.log(level: level, "\(fault.code) on \(fault.channelName)\(detail)", metadata: metadata)
     }

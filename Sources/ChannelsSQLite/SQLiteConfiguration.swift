@@ -10,22 +10,22 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     /// When a commit counts as done.
     public enum Synchronous: Hashable, Sendable {
         /// Once the commit is on disk: acknowledged messages survive a power failure. Messages stored at the
-        /// same time share one sync. Taking and settling messages is not synchronised: after a power failure,
-        /// they may be delivered again.
+        /// same time share one sync. Taking and settling messages is not synced: after a power failure, they
+        /// may be delivered again.
         case full
         /// Once the operating system has the commit: acknowledged messages survive a crash of the process,
         /// but the newest may be lost in a power failure.
         case normal
     }
 
-    /// The limits up to which settled messages are kept for replay. A message that a durable name has not settled is
-    /// kept beyond them, with all later ones.
+    /// The limits up to which settled messages are kept for replay. Messages that a durable name has not
+    /// settled, and all later ones, are kept even beyond the limits.
     public struct Retention: Hashable, Sendable {
         /// How long a durable message is kept, by the wall clock.
         public var age: Duration
         /// How many of the newest durable messages are kept.
         public var messages: Int
-        /// The total size in bytes of the durable messages kept, with their headers.
+        /// The total size in bytes of the durable messages that are kept, including headers.
         public var bytes: Int
 
         /// Creates a retention.
@@ -40,22 +40,22 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         }
     }
 
-    /// The path of the file, which is created if missing. It may be your own database: the transport's tables
-    /// begin with `channels_`. A relative path is resolved when the transport is created.
+    /// The path of the file, which is created if it is missing. It may be your own database: the names of the
+    /// transport's tables begin with `channels_`. A relative path is resolved when the transport is created.
     public var path: String
     /// How long messages are kept.
     public var retention: Retention
     /// When a commit counts as done.
     public var synchronous: Synchronous
-    /// How long a call waits for a file that another program has locked. While others commit, the file is in
-    /// use and not locked, and a call waits for its turn.
+    /// How long a call waits for a file that another program has locked. While others commit, the file counts
+    /// as in use and not as locked, and a call waits for its turn.
     public var busyTimeout: Duration
 
-    // Constants, except for tests.
+    // Only tests and tools change these.
 
     /// The maximum number of bytes of a body.
     package var bodyLimit = 8 << 20
-    /// Whether the file and the tables have to be there, and nothing is removed. For a tool that only looks.
+    /// Whether the file and the tables must exist, and nothing is removed: for a tool that only observes.
     package var isObserver = false
 
     /// Creates a configuration.

@@ -3,7 +3,7 @@ public import Channels
 public import ChannelsBridge
 internal import Foundation
 
-/// Carries messages over one SQLite file: between processes on one machine, and from one run of a program to
+/// Carries messages over one SQLite file, between processes on one machine and from one run of a program to
 /// the next, with nothing to install or start.
 ///
 /// ```swift
@@ -15,43 +15,42 @@ internal import Foundation
 /// ## Behavior
 ///
 /// - Durable messages are delivered at least once, in the order in which they were stored. Processes with the
-///   same durable name share them; order then holds within each process. A new durable name starts with the
+///   same durable name share them; order is then kept within each process. A new durable name starts with the
 ///   oldest stored message.
-/// - However a process ends, its unsettled messages go to another one with the same durable name: to a
-///   running one at once (within a second on Apple's systems, which do not tell of it), and before anything
-///   newer to one that starts. A suspended (`SIGSTOP`) process keeps its messages. A kernel lock on a small
-///   file next to the database decides, not a clock.
+/// - However a process ends, its unsettled messages go to another one with the same durable name. A running
+///   process receives them at once (within a second on Apple's systems, which do not report the end). A
+///   process that starts receives them before anything newer. A suspended (`SIGSTOP`) process keeps its
+///   messages. This does not depend on a clock, but on a kernel lock on a small file next to the database.
 /// - A durable message is acknowledged when it is on disk (``SQLiteConfiguration/Synchronous``).
 /// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full,
-///   the transport is disconnected. That is noticed within two seconds of the first write, and each reason is
-///   reported at most once a minute. Publishing fails meanwhile; a bridge publishes the messages again, in
+///   the transport is disconnected. It notices that within two seconds of the first write, and reports each
+///   reason at most once a minute. Publishing fails meanwhile; a bridge publishes the messages again, in
 ///   order, once a commit succeeds.
 /// - If an older copy of the file is restored, or another file is put in its place,
 ///   `BridgeError/Code/messagesLost` is reported, and every subscription starts again with what is there.
 /// - Messages that are not durable are delivered at most once, to those subscribed at the time.
-/// - Messages published at the same time share a commit. Only those that are durable are synchronised with
-///   the disk.
-/// - Subscribers in other processes are woken by the system when something is written (inotify on Linux, a
-///   kqueue on Apple's systems), and in addition look once a second. Where the system has no watch left, they
-///   look every 5 to 100 ms.
-/// - Requests and groups of messages that are not durable are not carried: `BridgeError/Code/unsupported`.
-///   Processes share the messages of a durable name.
+/// - Messages published at the same time share a commit. Of these, only durable messages are synced to disk.
+/// - The system wakes subscribers in other processes when something is written (with inotify on Linux, a
+///   kqueue on Apple's systems). They also look once a second. If the system has no watch left, they look
+///   every 5 to 100 ms.
+/// - Requests, and groups of messages that are not durable, are not supported: routes for them fail with
+///   `BridgeError/Code/unsupported`. Use a durable name to share messages among processes.
 ///
-/// The file may be your own database, with ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)`` as
-/// outbox. It must be on a local disk: SQLite's write-ahead log does not work over a network.
+/// The file may be your own database; ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)`` is then
+/// its outbox. It must be on a local disk, because SQLite's write-ahead log does not work over a network.
 public final class SQLiteTransport: Transport {
-    /// What is there from `connect` to `close`.
+    /// What exists from `connect` to `close`.
     private final class Connection: Sendable {
         let mailbox: FileMailbox
         let events: HandlerQueue<TransportEvent>
-        /// Close the queues of the subscriptions.
+        /// Closures that close the queues of the subscriptions.
         let ends = Locked<[@Sendable () async -> Void]>([])
 
         init(_ mailbox: FileMailbox, _ events: HandlerQueue<TransportEvent>) {
             (self.mailbox, self.events) = (mailbox, events)
         }
 
-        /// A transport that nobody has closed ends with its last reference.
+        /// A transport that nobody has closed ends when it is released.
         deinit { mailbox.send { $0.close { _ in } } }
 
         func queue<Item: Sendable>(_ handler: @escaping @Sendable (Item) -> Void) -> HandlerQueue<Item> {
@@ -68,7 +67,7 @@ public final class SQLiteTransport: Transport {
     public init(_ configuration: SQLiteConfiguration) {
         configuration.check()
         var configuration = configuration
-        // Resolved once: the working directory may change.
+        // Resolved once, because the working directory may change.
         configuration.path = URL(filePath: configuration.path).path(percentEncoded: false)
         self.configuration = configuration
         phase = ConnectionPhase(configuration.path)
@@ -118,7 +117,7 @@ public final class SQLiteTransport: Transport {
         let isSent = connection.mailbox.send { $0.close { closed.finish(.success($0)) } }
         if !isSent { closed.finish(.success(nil)) }
         let late = BridgeError(.timedOut, detail: "\(configuration.path): the file was locked or slow, for \(timeout)")
-        // In a task of its own: this one may be cancelled.
+        // In its own task, because this one may be cancelled.
         let result = await Task { try await closed.value(timeout: timeout, clock: ContinuousClock(), else: late) }
             .result
         await connection.events.close()
@@ -172,14 +171,14 @@ public final class SQLiteTransport: Transport {
             onResult(isDuplicate ? BridgeError(.duplicateIdentifier, subject: message.subject, detail: id) : error)
             stored.finish(.success(()))
         }
-        // What is on its way has a limit in memory.
+        // The memory for messages that are not committed is limited.
         if hasToWait { try? await stored.valueUnlessCancelled() }
     }
 
-    /// Has a message stored.
+    /// Requests that a message be stored.
     ///
-    /// - Parameter end: Called on the thread of the connection, with whether the message was new.
-    /// - Returns: Whether there is so much in the buffer that its end has to be waited for.
+    /// - Parameter end: Called on the thread of the connection with whether the message was new.
+    /// - Returns: Whether the buffer is so full that the caller has to wait for `end`.
     private func store(
         _ message: TransportMessage,
         _ kind: CommitQueue.Change.Kind,
@@ -229,7 +228,7 @@ public final class SQLiteTransport: Transport {
 
     /// Subscribes to messages whether or not they are durable.
     ///
-    /// - Parameter start: For the first subscription of the connection.
+    /// - Parameter start: Only for the first subscription of the connection.
     func subscribe(
         to pattern: ChannelPattern,
         from start: ReplayStart,
@@ -249,13 +248,13 @@ public final class SQLiteTransport: Transport {
 
     // MARK: Requests
 
-    /// Not supported.
+    /// Throws `BridgeError/Code/unsupported`: a file carries no requests.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         _ = try mailbox(message.subject)
         throw BridgeError(.unsupported, subject: message.subject, detail: "a file carries no requests")
     }
 
-    /// Not supported.
+    /// Throws `BridgeError/Code/unsupported`: a file carries no requests.
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
         _ = try mailbox(subject)
         throw BridgeError(.unsupported, subject: subject, detail: "a file carries no requests")

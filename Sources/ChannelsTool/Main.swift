@@ -16,7 +16,7 @@ import Musl
 import Android
 #endif
 
-/// What stands in for the tool where the package is built with neither NATS nor SQLite.
+/// Replaces the tool if the package is built with neither NATS nor SQLite.
 @main
 enum Main {
     static func main() {

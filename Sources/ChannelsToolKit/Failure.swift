@@ -11,7 +11,7 @@ struct Failure: Error, CustomStringConvertible {
     }
 }
 
-/// Whether something failed without anybody waiting for it.
+/// Counts failures for which nobody was waiting.
 let failures = Failures()
 
 final class Failures: Sendable {
@@ -24,7 +24,7 @@ final class Failures: Sendable {
     }
 }
 
-/// Runs a command; an error is printed as one line, with exit status 1.
+/// Runs a command. An error is printed as one line, and the exit status is then 1.
 func reportingFailures(_ body: () async throws -> Void) async {
     do {
         try await body()
@@ -32,7 +32,7 @@ func reportingFailures(_ body: () async throws -> Void) async {
         StandardStreams.report("\(error)")
         Foundation.exit(1)
     }
-    // The server refused something after accepting a message, which has been reported.
+    // The server has refused something after accepting a message. That has been reported.
     if !failures.isEmpty { Foundation.exit(1) }
 }
 #endif

@@ -3,19 +3,20 @@ import Channels
 import ChannelsBridge
 import Foundation
 
-/// A name that channels may have.
+/// Returns a text that is a valid channel name, or throws.
 func validName(_ text: String) throws -> String {
     do { return try ChannelName<Never>(validating: text).text } catch { throw Failure("\(error)") }
 }
 
-/// A pattern of such names.
+/// Returns the pattern for a text, or throws.
 func validPattern(_ text: String) throws -> ChannelPattern {
     do { return try ChannelPattern(validating: text) } catch { throw Failure("\(error)") }
 }
 
-/// The envelope of what this tool sends: an event of CloudEvents 1.0.
+/// Creates the envelope of a message from this tool: an event of CloudEvents 1.0.
 ///
-/// - Parameter type: Nil for the name of the channel, which every bridge takes for the type of its messages.
+/// - Parameter type: The type of the message; nil for the name of the channel, which every bridge accepts as
+///   the type of its messages.
 func envelope(on name: String, type: String?) -> EventEnvelope {
     EventEnvelope(
         id: UUID().uuidString,
@@ -26,7 +27,7 @@ func envelope(on name: String, type: String?) -> EventEnvelope {
     )
 }
 
-/// A message of this tool.
+/// Creates a message from this tool.
 func enveloped(_ name: String, _ json: [UInt8], type: String?) throws -> TransportMessage {
     try TransportMessage(subject: name, headers: envelope(on: name, type: type).headers, body: json)
 }

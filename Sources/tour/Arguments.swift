@@ -1,13 +1,13 @@
-/// The task of the tour.
+/// What the tour has to do, from its arguments.
 enum Arguments: Equatable {
     case help
-    /// To talk about its own sales.
+    /// Use the tour's own sales.
     case ownSales
     case standardInput
     case file(String)
-    /// To talk about its own sales with another process, over a NATS server.
+    /// Use the tour's own sales in two processes, over a NATS server.
     case overNATS(String)
-    /// Run in two processes over an SQLite file.
+    /// Use the tour's own sales in two processes, over an SQLite file.
     case overFile(String)
 
     /// Something the tour does not understand.
@@ -43,7 +43,7 @@ enum Arguments: Equatable {
     static func parse(_ arguments: [String]) throws(Misuse) -> Arguments {
         var operands: [String] = []
         var takesOptions = true
-        // An option that takes the next argument, and those that have.
+        // The option that takes the next argument, and the options that have their value.
         var option: String?
         var values: [String: String] = [:]
         for argument in arguments {

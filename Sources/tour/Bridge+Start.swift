@@ -3,8 +3,8 @@ import Channels
 import ChannelsBridge
 
 extension Bridge {
-    /// Runs the bridge in a task, and returns when it carries messages. It would wait for its broker; the tour does
-    /// not.
+    /// Runs the bridge in a task, and returns when it carries messages. Throws if the broker cannot be
+    /// reached: `run()` would wait for it, but the tour does not.
     @MainActor
     func start() async throws -> Task<Void, any Error> {
         let running = Task { try await run() }

@@ -1,6 +1,7 @@
 import Channels
 
-/// B. An event as a property of the object that emits it. It needs no name, and listeners need not unregister.
+/// B. An event is a property of the object that emits it. It needs no name, and listeners need not
+/// unregister.
 @MainActor
 final class Counter {
     let paid = Channel<Sale>()
@@ -13,7 +14,7 @@ final class Tally {
     private var largest = 0
 
     func listen(to counter: Counter, time: String) {
-        // The context of this listener is a capture.
+        // The listener captures its context, the time of day.
         counter.paid.listen(self) { me, sale in
             if sale.time == time { me.note(sale) }
         }
@@ -40,7 +41,7 @@ func eventProperty(_ sales: [Sale], _ stage: Stage) {
     dinner?.listen(to: counter, time: "Dinner")
 
     counter.paid.listen(lunch, once: true) { _, sale in say("the first guest", "paid \(sale.bill.dollars)") }
-    // An interceptor runs before the listeners. It may replace a message, or stop it.
+    // An interceptor runs before the listeners. It may replace or stop a message.
     let rule = counter.paid.intercept(priority: .high) { post in post.message.guests == 1 ? .stop : .continue }
 
     for sale in sales { counter.paid.post(sale) }

@@ -8,14 +8,14 @@ import Musl
 import Android
 #endif
 
-/// Bytes from files, and lines for standard error, without Foundation.
+/// Reads bytes from files, and writes lines to standard error, without Foundation.
 enum Input {
     /// Why a file could not be read.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// The most that is read, so that it takes seconds and fits into memory.
+    /// How many bytes are read at most, so that the tour takes seconds and fits into memory.
     private static let limit = 4 << 20
 
     static func file(_ path: String) throws(Failure) -> [UInt8] {
@@ -44,10 +44,10 @@ enum Input {
         }
     }
 
-    /// Ends the program once all that was printed is written.
+    /// Ends the program once everything printed has been written.
     static func finish(_ status: Int32) -> Never {
         guard fflush(nil) != 0 else { exit(status) }
-        // A reader that stopped reading needs no message.
+        // If the reader has stopped reading, no message is needed.
         if errno != EPIPE { report("tour: cannot write: \(failure())") }
         exit(1)
     }
@@ -56,7 +56,7 @@ enum Input {
         Failure(description: String(cString: strerror(errno)))
     }
 
-    /// Writes lines to standard error, behind what was printed so far.
+    /// Writes lines to standard error, after everything printed so far.
     static func report(_ lines: String...) {
         fflush(nil)
         var text = Array(lines.map { $0.printable + "\n" }.joined().utf8)[...]

@@ -2,7 +2,8 @@ import Channels
 import Dispatch
 import Synchronization
 
-// A. Named channels. Any part that has the name can post and listen. The name has the type of its messages.
+// A. Named channels: any part of the program that knows the name can post and listen. The name has the type
+// of its messages.
 extension ChannelName<Sale> {
     static var sale: Self { "till.sale" }
 }
@@ -10,12 +11,13 @@ extension ChannelName<Sale> {
 /// Posts the sales, and also listens to them.
 final class Till: Sendable {
     func ring(_ sale: Sale, on board: Switchboard) async {
-        // `echo: false` skips the till's own listener. Returns when the kitchen and the printer have finished, too.
+        // `echo: false` skips the till's own listener. The call returns when the kitchen and the printer have
+        // finished as well.
         await board[.sale].postAndWait(sale, from: self, echo: false)
     }
 }
 
-/// Cooks, on an actor of its own.
+/// Cooks, on its own actor.
 actor Kitchen {
     private(set) var heard = Totals()
 
@@ -24,7 +26,7 @@ actor Kitchen {
     }
 }
 
-/// Prints receipts, on a queue of its own, which makes one call at a time.
+/// Prints receipts on its own queue, one at a time.
 final class Printer: Sendable {
     private let queue = DispatchQueue(label: "printer")
     private let printed = Mutex(Totals())

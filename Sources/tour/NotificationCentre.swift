@@ -1,6 +1,6 @@
 import Channels
 
-/// E. A protocol and method centre: an observer is added once, and need not implement every method.
+/// E. A center of protocols and methods: an observer is added only once, and need not implement every method.
 @MainActor
 protocol HouseEvents: AnyObject, Sendable {
     func doorsOpened()
@@ -26,7 +26,7 @@ final class Cleaner: HouseEvents {
 
 /// Opens the doors.
 ///
-/// - Returns: Closes them.
+/// - Returns: A closure that closes the doors.
 @MainActor
 func notificationCentre(_ stage: Stage) -> @MainActor () -> Void {
     heading("Opening: a protocol and method centre")

@@ -4,7 +4,7 @@ import ChannelsBridge
 import ChannelsSQLite
 
 extension ChannelName<Totals> {
-    /// The totals of the till, when it closes.
+    /// The totals of the till when it closes.
     fileprivate static var tillClosed: Self { "till.closed" }
 }
 
@@ -12,11 +12,12 @@ extension StateName<Bool> {
     fileprivate static var kitchenIsOpen: Self { "kitchen.open" }
 }
 
-/// The till in one process and the kitchen in the other, over one file. The same objects as in one process, with a
-/// bridge between their switchboards. A sale that was posted is in the file, whichever process is killed.
+/// The till in one process and the kitchen in another, over one file. The objects are the same as in one
+/// process, with a bridge between their switchboards. A posted sale is in the file, no matter which process
+/// is killed.
 @MainActor
 enum OverFile {
-    /// - Returns: Whether all went well.
+    /// - Returns: Whether everything went well.
     static func run(_ path: String, _ sales: [Sale]) async -> Bool {
         do {
             if try await isKitchenOpen(path) { try await till(path, sales) } else { try await kitchen(path) }
@@ -27,7 +28,7 @@ enum OverFile {
         }
     }
 
-    /// The process that starts first is the kitchen.
+    /// Whether there is a kitchen. The process that starts first becomes the kitchen.
     private static func isKitchenOpen(_ path: String) async throws -> Bool {
         let board = Switchboard()
         let isOpen = board.state(.kitchenIsOpen, initial: false)
@@ -49,12 +50,12 @@ enum OverFile {
         let routes: [BridgeRoute] = [.incoming(.sale, durable: true), .incoming(.tillClosed, durable: true)]
         let running = try await bridge("kitchen", board, path, routes).start()
         isOpen.set(true)
-        // It is stored a moment later. A till that came before would be a kitchen, too.
+        // Waits until the state is stored. A process that starts before that would become a second kitchen.
         while try await !isKitchenOpen(path) {}
         say("kitchen", "open over '\(path)'; start the till in another terminal: the same command again")
         for await rung in closing {
-            // The last sales may arrive after this message, which has a route of its own. An earlier kitchen may have
-            // received some.
+            // The last sales may arrive after this message, which has its own route. An earlier kitchen may
+            // have received some.
             _ = try? await heard.first(timeout: .seconds(5)) { $0.sales >= rung.sales }
             let heard = heard.value
             say("kitchen", "the till has closed: \(heard.sales) orders for \(heard.guests) guests")
@@ -87,7 +88,7 @@ enum OverFile {
         }
         await board[.tillClosed].postAndWait(rung)
         say("till", "rang \(rung.sales) sales of \(rung.bills.dollars)")
-        // Also for a kitchen that was killed: the next one receives the rest.
+        // Set even if the kitchen was killed: the next one receives the rest.
         isOpen.set(false)
         running.cancel()
         try await running.value

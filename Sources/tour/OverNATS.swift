@@ -4,15 +4,15 @@ import ChannelsBridge
 import ChannelsNATS
 
 extension RequestName<Bool, Totals> {
-    /// The totals that the kitchen has received; `true` says that the till closes.
+    /// Asks for the totals that the kitchen has received; `true` says that the till closes.
     fileprivate static var kitchenTotals: Self { "kitchen.totals" }
 }
 
-/// The till in one process and the kitchen in the other. Neither is written for that: the same objects, with
-/// a bridge between their switchboards.
+/// The till in one process and the kitchen in another. Neither is written for that: the objects are the same,
+/// with a bridge between their switchboards.
 @MainActor
 enum OverNATS {
-    /// - Returns: Whether all went well.
+    /// - Returns: Whether everything went well.
     static func run(_ url: String, _ sales: [Sale]) async -> Bool {
         do {
             if try await isKitchenOpen(url) { return try await till(url, sales) }
@@ -23,7 +23,7 @@ enum OverNATS {
         }
     }
 
-    /// Whoever comes first is the kitchen.
+    /// Whether there is a kitchen. The process that starts first becomes the kitchen.
     private static func isKitchenOpen(_ url: String) async throws -> Bool {
         let board = Switchboard()
         let probe = bridge("probe", board, url, [.asking(.kitchenTotals)])
@@ -70,8 +70,7 @@ enum OverNATS {
         var loop = Totals()
         for sale in sales { loop.add(sale) }
         say("till", "rang \(loop.sales) sales of \(loop.bills.dollars)")
-        // Requests and messages do not wait for each other: asked again until the kitchen has heard
-        // everything.
+        // A request may overtake messages, so this asks again until the kitchen has received everything.
         var heard = Totals()
         for _ in 0..<100 where heard.sales < loop.sales { heard = try await board.requests(.kitchenTotals).ask(false) }
         heard = try await board.requests(.kitchenTotals).ask(true)

@@ -1,6 +1,6 @@
 import Channels
 
-/// C. A protocol as the message: each of its methods is one kind of message, and the parameters are its content.
+/// C. A protocol is the message: each method is a kind of message, and its parameters are the content.
 @MainActor
 protocol ShiftEvents: AnyObject, Sendable {
     func dayEnded(_ day: String, takings: Int)

@@ -24,7 +24,7 @@ actor TipJar {
     }
 }
 
-/// Asks about every day; returns all the tips there are.
+/// Asks about every day, and returns the sum of all tips.
 @MainActor
 func requests(_ sales: [Sale], _ stage: Stage) async -> Int {
     heading("The tips: requests")

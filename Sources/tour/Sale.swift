@@ -15,7 +15,7 @@ extension [Sale] {
     }
 }
 
-/// Where the money went, added up.
+/// The sums of several sales.
 struct Totals: Sendable, Equatable, Codable {
     var sales = 0
     var bills = 0

@@ -1,10 +1,10 @@
-/// Reads sales from comma-separated values (RFC 4180): a header that names the columns, then one sale a
+/// Reads sales from comma-separated values (RFC 4180): a header that names the columns, and then one sale per
 /// record.
 ///
-/// The columns `total_bill`, `tip`, `day`, `time` and `size` may stand in any order and among others. Lines
-/// may end in LF or CRLF, fields may be quoted, a byte-order mark and empty lines are skipped. A record that
-/// is no sale is reported with the number of its line, and left out. What it keeps is bounded by the size of
-/// the text: of the reasons it keeps the first few, and counts the others.
+/// The columns `total_bill`, `tip`, `day`, `time` and `size` may be in any order and among others. Lines may
+/// end in LF or CRLF, and fields may be quoted. A byte-order mark and empty lines are skipped. A record that
+/// is not a sale is reported with its line number, and left out. The memory used is limited by the size of
+/// the text: only the first few reasons are kept, and the others are counted.
 struct SaleReader {
     /// Why a line was left out.
     struct Malformed: Equatable, CustomStringConvertible {
@@ -23,7 +23,7 @@ struct SaleReader {
     }
 
     private(set) var sales: [Sale] = []
-    /// The first of the lines that were left out.
+    /// The first few of the lines that were left out.
     private(set) var malformed: [Malformed] = []
     private(set) var malformedCount = 0
 
@@ -113,7 +113,7 @@ struct SaleReader {
         return dollars * 100 + (Int(fraction) ?? 0) * (fraction.utf8.count == 1 ? 10 : 1)
     }
 
-    /// A value of the feed in a message: on one line, harmless to a terminal, not endless.
+    /// A value of the feed for an error message: on one line, truncated, and harmless to a terminal.
     private static func shown(_ text: String) -> String {
         let start = text.unicodeScalars.prefix(40)
         return "'\(String(start).printable)\(start.endIndex < text.unicodeScalars.endIndex ? "…" : "")'"
@@ -129,7 +129,7 @@ struct Reason: Error, CustomStringConvertible {
     }
 }
 
-/// Takes a text apart into records of fields.
+/// Splits a text into records, and records into fields.
 struct RecordReader {
     private static let comma = UInt8(ascii: ","), quote = UInt8(ascii: "\""), newline = UInt8(ascii: "\n"),
         carriageReturn = UInt8(ascii: "\r")
@@ -149,7 +149,8 @@ struct RecordReader {
             let start = (position, line)
             var fields: [[UInt8]]? = [[]]
             if !readRecord(into: &fields!) {
-                // A quote that is never closed would swallow all that follows: only its own line is given up.
+                // A quotation mark that is never closed would swallow everything that follows. Only its own
+                // line is given up.
                 (position, line) = start
                 skipLine()
                 fields = nil
@@ -170,7 +171,7 @@ struct RecordReader {
         line += 1
     }
 
-    /// Reads up to the end of a record. False where its quotation marks do not match.
+    /// Reads up to the end of a record. Returns false if its quotation marks do not match.
     private mutating func readRecord(into fields: inout [[UInt8]]) -> Bool {
         var wasQuoted = false
         while position < bytes.count {
@@ -197,7 +198,7 @@ struct RecordReader {
         return true
     }
 
-    /// Reads behind an opening quotation mark, up to and with the closing one. False where there is none.
+    /// Reads from after an opening quotation mark through the closing one. Returns false if there is none.
     private mutating func readQuoted(into field: inout [UInt8]) -> Bool {
         while position < bytes.count {
             let byte = bytes[position]

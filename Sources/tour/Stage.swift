@@ -1,7 +1,7 @@
 import Channels
 import ChannelsDiagnostics
 
-/// Where the objects meet, and what keeps them alive: channels hold their listeners weakly.
+/// Where the objects meet. It keeps them alive, because channels hold the owners of listeners weakly.
 @MainActor
 final class Stage {
     /// Counts deliveries, so that the dump at the end can show them.

@@ -1,6 +1,6 @@
 import Channels
 
-// D. A state: a late listener gets the current value first, then every later one, without a gap.
+// D. A state: a late listener receives the current value first, and then every later one, without a gap.
 extension StateName<Totals> {
     static var ledger: Self { "ledger" }
 }

@@ -8,9 +8,10 @@ import Musl
 import Android
 #endif
 
-/// Colours, for terminals only: output to a file or a pipe is plain text.
+/// Colors text for terminals only. Output to a file or a pipe is plain text.
 enum Style {
-    /// Whether standard output is a terminal that shows colours. A `NO_COLOR` that is not empty switches them off.
+    /// Whether standard output is a terminal that shows colors. A `NO_COLOR` that is not empty switches them
+    /// off.
     private static let isColoured = isatty(1) != 0 && value("NO_COLOR").isEmpty && value("TERM") != "dumb"
 
     static func name(_ text: String) -> String { isColoured ? "\u{1B}[36m\(text)\u{1B}[0m" : text }

@@ -1,8 +1,8 @@
 extension String {
-    /// The text with nothing in it that moves a cursor, colours, breaks the line or reverses its order: such
-    /// scalars are shown as `\u{1B}`.
+    /// The text without anything that moves the cursor, changes colors, breaks the line or reverses its
+    /// order. Such scalars are written like `\u{1B}`.
     ///
-    /// Whatever comes from a file or from the command line reaches the terminal through this.
+    /// Everything from a file or the command line is printed in this form.
     var printable: String {
         var text = ""
         for scalar in unicodeScalars {
@@ -18,7 +18,7 @@ extension String {
 }
 
 extension Int {
-    /// So many of something: `1 sale`, `2 sales`.
+    /// A number of something: `1 sale`, `2 sales`.
     func of(_ one: String, _ many: String) -> String {
         "\(self) \(self == 1 ? one : many)"
     }

@@ -10,7 +10,7 @@ import Musl
 import Android
 #endif
 
-/// A day in a restaurant: objects communicate in each of the five ways, and compare their sums at the end.
+/// A day in a restaurant, whose objects communicate in each of five ways, and compare their sums at the end.
 @main
 @MainActor
 struct Tour {
@@ -51,7 +51,7 @@ struct Tour {
         Input.finish(right ? 0 : 1)
     }
 
-    /// Reads the sales. Ends the program if there are none.
+    /// Reads the sales, or ends the program if there are none.
     private static func read(_ arguments: Arguments) -> [Sale] {
         let source =
             switch arguments {
@@ -89,7 +89,7 @@ struct Tour {
         if others > 0 { Input.report("tour: \(source): \(others.of("other line", "other lines")) skipped") }
     }
 
-    /// - Returns: Whether the totals of the objects are those of a plain loop.
+    /// - Returns: Whether the totals of the objects equal those of a plain loop.
     private static func talk(about sales: [Sale]) async -> Bool {
         let stage = Stage()
         let closeDoors = notificationCentre(stage)
@@ -118,7 +118,7 @@ struct Tour {
     }
 }
 
-/// Prints a line of an object. On a terminal its name is in colour.
+/// Prints what an object says. On a terminal, its name is in color.
 func say(_ who: String, _ what: String) {
     print("  \(Style.name(who.printable)): \(what.printable)")
 }

@@ -14,11 +14,11 @@ extension Bridge {
     ///
     /// Use it with durable routes only; on others, `postAndWait` waits while the transport's buffer is full.
     ///
-    /// - Returns: How many listeners the post has reached, the route included.
+    /// - Returns: How many listeners the post has reached, including the route.
     /// - Throws: ``BridgeError/Code/unsupported`` if no durable route of the bridge publishes the name;
     ///   ``BridgeError/Code/closed`` if the bridge has ended; `CancellationError` if the task is cancelled
-    ///   while it waits. Nothing was posted then, unless ``BridgeConfiguration/closeTimeout`` passed while
-    ///   the message was being posted: then listeners in this process may have received it.
+    ///   while it waits. If it throws, nothing was posted, unless ``BridgeConfiguration/closeTimeout``
+    ///   expired during the post: listeners in this process may have received that message.
     @discardableResult
     public func send<Message: Encodable & Sendable>(_ message: Message, to name: ChannelName<Message>) async throws
         -> Int

@@ -18,12 +18,12 @@ internal import Synchronization
 ///
 /// ## Behavior
 ///
-/// - A message from another process has the `Posted.origin` `.remote`. No bridge of the same switchboard
+/// - A message from another process has `.remote` as its `Posted.origin`. No bridge of the same switchboard
 ///   sends it out again. A bridge drops its own messages when the broker returns them.
 /// - On each route, messages of one poster arrive in order. Order between routes is not guaranteed.
 /// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable
 ///   messages are delivered at least once: a message whose listener threw is delivered again, and duplicates
-///   are filtered by their identifier, among as many recent messages as a route may hold.
+///   are recognized by their identifier among recent messages, as many as a route may hold.
 /// - Every loss is counted and reported: a message that could not be sent, decoded or buffered is counted in
 ///   ``statistics`` and raises a `Fault` of the switchboard; an incoming message that cannot be delivered is
 ///   also a ``DeadLetter``.
@@ -50,7 +50,6 @@ public final class Bridge: Sendable {
 
     private let parts: [BridgeRoute.Part]
     let record: BridgeRecord
-    /// Guarded by its lock.
     private let life: Locked<Life>
 
     var switchboard: Switchboard { record.switchboard }
@@ -115,21 +114,22 @@ public final class Bridge: Sendable {
 
     /// Connects, carries messages until the task is cancelled, and then closes the connection.
     ///
-    /// Without a broker it keeps trying after ``BridgeConfiguration/backoff``, at least every two seconds. It
-    /// does the same while the broker does not store what a durable route receives. ``status`` says why, and
-    /// each new reason raises a fault. Meanwhile, posted messages are queued.
+    /// While the broker cannot be reached, it keeps trying, with the delays of
+    /// ``BridgeConfiguration/backoff`` up to two seconds. While the broker does not store what a durable
+    /// route receives, it tries again at least every second. ``status`` says why, and each new reason raises
+    /// a fault. Meanwhile, posted messages are queued.
     ///
     /// In a service of swift-service-lifecycle, use `BridgeService` of `ChannelsObservability`, or
     /// `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
     ///
-    /// When it ends, the bridge stops receiving, sends queued messages, lets listeners finish with received
-    /// ones, and closes the transport, within ``BridgeConfiguration/closeTimeout``. Then it cancels
-    /// unfinished work and returns once that has ended: a responder or dead-letter handler that ignores
-    /// cancellation keeps it from returning. Messages still queued then are dropped and counted, and later
-    /// posts are not sent.
+    /// When the run ends, the bridge stops receiving, sends queued messages, lets listeners finish with
+    /// received ones, and closes the transport, within ``BridgeConfiguration/closeTimeout``. After that time,
+    /// it cancels unfinished work and returns once that has ended: a responder or dead-letter handler that
+    /// ignores cancellation keeps it from returning. Messages that are still queued are dropped and counted,
+    /// and later posts are not sent.
     ///
-    /// After it has returned or thrown, it may be called again, with the same transport. The counters
-    /// continue.
+    /// After it has returned or thrown, it may be called again. It then uses the same transport, and the
+    /// counters continue.
     ///
     /// - Throws: Permanent errors at startup: rejected credentials or certificate, a subscription that is not
     ///   permitted. ``BridgeError/Code/unsupported`` if the transport lacks a capability that a route needs.
@@ -142,7 +142,7 @@ public final class Bridge: Sendable {
         do {
             try await start(context, workers)
             try? await context.isEnding.wait()
-            // In a task of its own: this one may be cancelled.
+            // In its own task, because this one may be cancelled.
             failure = await Task { await self.end(context, workers) }.value
         } catch {
             if !(error is CancellationError || Task.isCancelled) {
@@ -151,7 +151,7 @@ public final class Bridge: Sendable {
             await Task { await self.giveUp(context, workers) }.value
         }
         life.withLock { $0.isRunning = false }
-        // Another run may have begun since: then the status is its own.
+        // If another run has begun since, the status belongs to that run.
         status.update { status in
             if !life.withLock({ $0.isRunning }) { status = BridgeStatus(.ended, reason: failure) }
         }
@@ -160,8 +160,8 @@ public final class Bridge: Sendable {
 
     /// Suspends until the bridge carries messages: the readiness check of a service.
     ///
-    /// It also waits for the first call of `run()`. Between two runs, it throws the reason why the previous
-    /// one ended.
+    /// It also waits for the first call of `run()`. Between two runs, it throws the reason for which the
+    /// previous one ended.
     ///
     /// - Throws: The reason if the bridge has ended; ``BridgeError/Code/closed`` if it was cancelled;
     ///   `CancellationError` if this task is cancelled.
@@ -183,7 +183,7 @@ public final class Bridge: Sendable {
             throw BridgeError(.alreadyRunning, detail: "the bridge \(quoted(context.name)) is running: stop it first")
         }
         guard hasRun else { return (context, workers) }
-        // None of them is running any more; their statistics are kept.
+        // None of the old workers is running any more, but their statistics carry over.
         var past = BridgeStatistics()
         for worker in workers { worker.add(to: &past) }
         let renewed = BridgeContext(record, parts)
@@ -214,9 +214,9 @@ public final class Bridge: Sendable {
         }
         for worker in workers { worker.work() }
         context.isReady.open()
-        // Values set from then on are newer than the broker's.
+        // Once this returns, any value that is set is newer than the broker's.
         for worker in workers { await worker.caughtUp() }
-        // The connection may have been lost meanwhile: that status stays.
+        // If the connection has been lost meanwhile, the status stays `.reconnecting`.
         status.update { if $0.phase == .connecting { $0 = BridgeStatus(.running) } }
     }
 
@@ -226,7 +226,7 @@ public final class Bridge: Sendable {
     private func connect(_ context: BridgeContext, _ workers: [any RouteWorker]) async throws -> BridgeError? {
         do {
             try Task.checkCancellation()
-            // The transport may keep the closure, and the context has the transport.
+            // Weak, because the transport may keep the closure, and the bridge keeps the transport.
             try await context.transport.connect { [weak self] event in self?.take(event) }
             for worker in workers { try await subscribe(worker, context) }
             return nil
@@ -234,7 +234,7 @@ public final class Bridge: Sendable {
             let error = BridgeError.from(error, subject: context.name)
             let closing = context.closing.withLock { $0 }
             guard !Task.isCancelled, closing == nil, error.code.disposition == .wait else { throw closing ?? error }
-            // In a task of its own: this one may be cancelled.
+            // In its own task, because this one may be cancelled.
             await Task { try? await context.transport.close(timeout: .zero) }.value
             return error
         }
@@ -284,7 +284,7 @@ public final class Bridge: Sendable {
             // The transport received a message that it cannot read.
             if error.code == .invalidEnvelope { context.count(\.refused) }
             context.report(error)
-            // Listeners receive each update.
+            // Checked first, because listeners receive every update, even one that changes nothing.
             guard [.connecting, .reconnecting].contains(status.value.phase) else { break }
             status.update {
                 if [.connecting, .reconnecting].contains($0.phase) { $0 = BridgeStatus($0.phase, reason: error) }
@@ -301,7 +301,7 @@ public final class Bridge: Sendable {
     /// The start has failed, or was cancelled.
     private func giveUp(_ context: BridgeContext, _ workers: [any RouteWorker]) async {
         for worker in workers { worker.abandon() }
-        // Messages already fetched are returned, which has to be sent.
+        // Closing takes time: messages that were fetched have to be returned to the broker.
         try? await context.transport.close(timeout: context.configuration.closeTimeout)
         // Senders that wait for the connection then find the transport closed.
         context.isReady.open()
@@ -335,7 +335,7 @@ public final class Bridge: Sendable {
         }
         let rest = max(context.configuration.closeTimeout - began.duration(to: .now), .zero)
         do { try await context.transport.close(timeout: rest) } catch { failure = failure ?? error }
-        // Abandoned work ends soon; work that waited for the transport has ended.
+        // Abandoned work ends soon, and closing the transport ended whatever was waiting for it.
         await ending.value
         return reason ?? failure.map { BridgeError.from($0, subject: context.name) }
     }

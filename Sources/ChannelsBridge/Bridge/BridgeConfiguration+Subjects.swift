@@ -1,6 +1,7 @@
 internal import Channels
 
-/// Subjects at the broker are the names of channels behind ``subjectPrefix``.
+/// Converts between channel names and subjects at the broker: a subject is the ``subjectPrefix``, a dot and
+/// the name.
 extension BridgeConfiguration {
     /// The subject of a name.
     func subject(of name: String) -> String {
@@ -17,10 +18,10 @@ extension BridgeConfiguration {
         }
     }
 
-    /// The name of a subject that matches one of those patterns.
+    /// The name of a subject that has the prefix.
     func name(ofSubject subject: String) -> String {
         let count = subjectPrefix.utf8.count
-        // In bytes: a dot and a combining mark behind it are one character.
+        // Counted in bytes, because a dot and a combining mark after it are one character.
         return count == 0 ? subject : String(decoding: subject.utf8.dropFirst(count + 1), as: UTF8.self)
     }
 }

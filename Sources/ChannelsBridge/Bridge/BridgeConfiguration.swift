@@ -8,12 +8,12 @@ public struct BridgeConfiguration: Sendable {
     public struct Buffer: Hashable, Sendable {
         /// The number of messages.
         public var messages: Int
-        /// The total size in bytes of encoded messages, headers and duplicate-detection state. Unencoded
-        /// messages and listeners' own memory do not count.
+        /// The total size in bytes of encoded messages, headers and duplicate-detection state. Messages that
+        /// are not encoded yet, and what listeners allocate, do not count.
         ///
-        /// Below 32 MiB, or 8 MiB × (durable incoming routes + 1), a durable route remembers fewer than 16,384
-        /// received messages: if more messages than it remembers fail in rotation, their failures are not
-        /// counted up to ``BridgeConfiguration/failureLimit``.
+        /// Below 32 MiB, or 8 MiB × (durable incoming routes + 1), a durable route remembers fewer than
+        /// 16,384 received messages. If more messages than it remembers fail in rotation, they never reach
+        /// ``BridgeConfiguration/failureLimit``.
         public var bytes: Int
 
         /// Creates a buffer; by default for 131,072 messages and 256 MiB.
@@ -26,28 +26,28 @@ public struct BridgeConfiguration: Sendable {
     /// Encodes messages, unless a route has a codec of its own. All processes that exchange messages must use
     /// the same codec. JSON by default.
     public var codec: any Codec
-    /// The prefix of subjects at the broker, such as the environment or the tenant: with `staging`, the
-    /// channel `shop.sold` has the subject `staging.shop.sold`.
+    /// The prefix of subjects at the broker, such as an environment or a tenant: with `staging`, the channel
+    /// `shop.sold` has the subject `staging.shop.sold`.
     ///
-    /// Bridges with different prefixes do not receive each other's messages. Empty by default. One or more
-    /// tokens of a channel name.
+    /// Bridges with different prefixes do not receive each other's messages. It is one or more tokens of a
+    /// channel name, and empty by default.
     public var subjectPrefix: String
     /// The name under which the broker keeps dead letters of durable messages: with `dead`, letters of
     /// `shop.sold` are published durably on `dead.shop.sold`, after the ``subjectPrefix``.
     ///
     /// A message is terminated only once its letter is stored; until then it is delivered again, after the
-    /// ``backoff``. ``DeadLetterBox`` republishes letters. `dead` by default. If it is nil, dead letters are
-    /// only passed to the handler, and lost without one.
+    /// ``backoff``. ``DeadLetterBox`` republishes letters. The default is `dead`. If it is nil, dead letters
+    /// are only passed to the bridge's handler, and are lost if there is none.
     public var deadLetters: String?
     /// How much all routes of the bridge may hold together: half for messages to be sent or acknowledged, half
     /// for messages queued for listeners, including lanes and mailboxes.
     ///
-    /// One route may hold a quarter of its half; with three or more durable incoming routes, each gets an
-    /// equal share, and all remaining routes together get one more. A message that does not fit is dropped,
-    /// counted and reported as a fault; durable routes fetch no more than their share.
+    /// One route may hold a quarter of its half. With three or more durable incoming routes, each of them
+    /// gets an equal share, and all other incoming routes together get one more. A message that does not fit
+    /// is dropped, counted and reported as a fault; durable incoming routes fetch no more than their share.
     public var buffer: Buffer
-    /// How many messages of a durable name this process holds unsettled: those that wait for their listeners, and those that
-    /// are with them. 256 by default.
+    /// How many unsettled messages of a durable name this process holds: those queued for their listeners,
+    /// and those being handled. 256 by default.
     ///
     /// The others stay at the broker, where other processes of the name can take them: lower the limit for slow
     /// listeners, so that processes share the work evenly. A low limit costs throughput.
@@ -65,7 +65,7 @@ public struct BridgeConfiguration: Sendable {
     /// by default, which takes an hour with the default ``backoff``.
     public var failureLimit: Int
     /// How often the broker may deliver a durable message before it becomes a dead letter without reaching
-    /// listeners. This is for messages that crash the process every time.
+    /// listeners: a guard against messages that crash the process every time.
     ///
     /// Shutdowns and crashes count, even for messages that were only queued in that process: choose a large
     /// number, such as 100. Nil by default, for no limit.
@@ -73,20 +73,20 @@ public struct BridgeConfiguration: Sendable {
     /// How long the listeners of a durable message may take together before the message counts as failed and
     /// is delivered again.
     ///
-    /// A running listener is not stopped. Messages behind it also time out, without reaching a listener:
-    /// choose a limit that only a hanging listener exceeds. Nil by default, for no limit.
+    /// A running listener is not stopped. Messages queued behind it time out as well, without reaching a
+    /// listener, so choose a limit that only a hanging listener exceeds. Nil by default, for no limit.
     public var listenerTimeout: Duration?
-    /// The delays before a failed message is delivered again, and between attempts to publish, which are at
-    /// most five seconds apart. From 100 milliseconds to five minutes by default.
+    /// The delays before a failed message is delivered again, and between attempts to publish, where they
+    /// never exceed five seconds. From 100 milliseconds to five minutes by default.
     public var backoff: Backoff
     /// How long to wait for the reply of another process to a request. Ten seconds by default.
     public var requestTimeout: Duration
-    /// How many requests from other processes one route handles concurrently. 64 by default.
+    /// How many requests from other processes one route answers concurrently. 64 by default.
     public var concurrentRequestLimit: Int
-    /// How long closing a bridge may take: sending queued messages, and delivering received ones. Ten seconds
-    /// by default. Zero does not wait.
+    /// How long a bridge that ends may take to send queued messages and deliver received ones. Ten seconds by
+    /// default. With zero, it does not wait.
     public var closeTimeout: Duration
-    /// The clock that measures the delays and timeouts; a test passes one that it advances itself.
+    /// The clock that measures delays and timeouts, so that a test can pass one that it advances itself.
     public var clock: any Clock<Duration>
 
     /// Creates a configuration; every value has a default.
@@ -124,16 +124,17 @@ public struct BridgeConfiguration: Sendable {
 
     /// How many messages one route may hold in one direction.
     var routeLimit: Int { max(buffer.messages / 8, 1) }
-    /// How many messages one route remembers of those it has received. Not fewer with a lower limit: a message that is
-    /// forgotten while it waits to be retried would never reach ``failureLimit``.
+    /// How many received messages one route remembers. It does not shrink with the buffer, because a message
+    /// that is forgotten while it waits to be retried would never reach ``failureLimit``.
     var window: Int { max(routeLimit, 16_384) }
-    /// How many bytes they may have together.
+    /// How many bytes one route may hold in one direction.
     var routeByteLimit: Int { max(buffer.bytes / 8, 1) }
-    /// The delay between attempts to publish. Not longer: a cluster that has elected a leader says nothing of it, and one
-    /// message in five seconds burdens no broker.
+    /// The delay between attempts to publish. It stays short because a cluster does not announce that it has
+    /// elected a leader, and one message every five seconds is no load for a broker.
     func pause(before attempt: Int) -> Duration { min(backoff.delay(before: attempt), .seconds(5)) }
 
-    /// After how many failed attempts to publish a durable message, or to store a state, a fault is raised, each time.
+    /// A fault is raised after each series of this many failed attempts to publish a durable message or store
+    /// a state.
     static let attemptsPerFault = 8
 
     /// Traps if a limit or a time is not positive, or a name is not valid.

@@ -7,7 +7,7 @@ extension BridgeContext {
         let window: Int
     }
 
-    /// The share of a route that is not durable, whose messages take up places in the bridge.
+    /// The share of a route that is not durable. Its messages are charged to the bridge one by one.
     var shareOfRoute: Share {
         Share(
             messages: configuration.routeLimit,
@@ -16,13 +16,13 @@ extension BridgeContext {
         )
     }
 
-    /// The share of a durable route, which it reserves for its lifetime. All have equal parts, a quarter at
-    /// most, so that one part is left for routes that are not durable.
+    /// The share of a durable route, which it reserves for its lifetime. All durable routes have equal parts
+    /// of at most a quarter, which leaves one part for routes that are not durable.
     func shareOfDurableRoute() -> (share: Share, reserved: Charge?) {
         let parts = max(durableRoutes + 1, 4)
         let messages = max(configuration.buffer.messages / 2 / parts, 1)
         let bytes = max(configuration.buffer.bytes / 2 / parts, 1)
-        // Its windows take up half of its bytes at most.
+        // The windows of a route take up at most half of its bytes.
         let window = max(min(configuration.window, bytes / 2 / Self.windowEntry), 1)
         let share = Share(messages: messages, bytes: max(bytes - window * Self.windowEntry, 1), window: window)
         return (share, incoming.charge(messages: messages, bytes: bytes, isForced: true))

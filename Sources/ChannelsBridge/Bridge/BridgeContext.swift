@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The state shared by the workers of one run of a bridge.
 ///
-/// `closing` is guarded by its lock; the rest is constant or guards itself.
+/// `closing` is guarded by its lock. Everything else is constant or synchronizes itself.
 final class BridgeContext: Sendable {
     private let record: BridgeRecord
     /// How many routes receive durable messages.
@@ -15,9 +15,9 @@ final class BridgeContext: Sendable {
     let incoming: Budget
     /// Opens when the transport is connected and subscribed: waiting messages may be sent.
     let isReady = Latch()
-    /// Whether the connection has not been lost, or is restored.
+    /// False from when the connection is lost until it is restored.
     let isConnected = Atomic(true)
-    /// Opens when groups and responders receive nothing more: messages in flight have arrived.
+    /// Opens when everything that the broker had sent to groups and responders has arrived, and no more will.
     let isDrained = Latch()
     /// Opens when the bridge ends, or the connection has ended for good.
     let isEnding = Latch()
@@ -60,7 +60,7 @@ final class BridgeContext: Sendable {
 
     // MARK: Encoding
 
-    /// The envelope of a message of this process that is made now.
+    /// The envelope of a message that this process creates now.
     func envelope(_ format: MessageFormat) -> EventEnvelope {
         EventEnvelope(
             id: randomIdentifier(),
@@ -71,12 +71,12 @@ final class BridgeContext: Sendable {
         )
     }
 
-    /// A message for the transport, with headers that are already made. Puts the prefix before the subject.
+    /// Creates a message for the transport, with the prefix before its subject.
     func message(_ body: [UInt8], _ headers: TransportHeaders, to subject: String) throws -> TransportMessage {
         guard !configuration.subjectPrefix.isEmpty else {
             return TransportMessage(valid: subject, headers: headers, body: body)
         }
-        // It may be too long with its prefix.
+        // This throws if the subject is too long with its prefix.
         return try TransportMessage(subject: configuration.subject(of: subject), headers: headers, body: body)
     }
 

@@ -14,6 +14,6 @@ extension BridgeError {
 }
 
 extension BridgeError {
-    /// Whether other subjects may be published to meanwhile.
+    /// Whether the error concerns one subject only, so that messages on others can be published meanwhile.
     package var concernsItsSubject: Bool { code == .notStored || code == .permissionDenied }
 }

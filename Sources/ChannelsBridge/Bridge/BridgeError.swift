@@ -13,8 +13,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         }
         private let storage: Storage
 
-        /// There is no connection to the broker. Try again once it is back; durable messages are kept and
-        /// sent by the bridge.
+        /// There is no connection to the broker. Try again once it is back; a bridge keeps durable messages
+        /// and sends them then.
         public static let notConnected = Code(storage: .notConnected)
         /// The bridge or transport was closed. Run the bridge, or connect the transport, again.
         public static let closed = Code(storage: .closed)
@@ -28,7 +28,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let certificateRejected = Code(storage: .certificateRejected)
         /// The broker does not permit this subject. Grant the permission on the broker.
         public static let permissionDenied = Code(storage: .permissionDenied)
-        /// A buffer is full; the message was not accepted. Post more slowly, or raise the limit named.
+        /// A buffer is full; the message was not accepted. Post more slowly, or raise the limit that
+        /// ``BridgeError/detail`` names.
         public static let bufferFull = Code(storage: .bufferFull)
         /// The message is larger than the broker allows. Send less, or raise the limit of the broker.
         public static let payloadTooLarge = Code(storage: .payloadTooLarge)
@@ -68,7 +69,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// A message could not be decoded as the type of its channel. Deploy the reader's new version first,
         /// and put the dead letter back.
         public static let undecodable = Code(storage: .undecodable)
-        /// A message declares a type different from its channel's. Give both sides one `type:`.
+        /// A message declares a type different from its channel's. Give both sides the same `type:`.
         public static let unknownType = Code(storage: .unknownType)
         /// The listeners of a durable message failed as often as the configuration allows, or the broker
         /// delivered it more often than ``BridgeConfiguration/deliveryLimit``.
@@ -78,24 +79,25 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// The transport does not support this. Use another transport, or other routes;
         /// ``BridgeError/detail`` says what is missing.
         public static let unsupported = Code(storage: .unsupported)
-        /// The broker stores no durable messages on this subject now. A bridge waits until it does: have a stream
-        /// created, or declare it.
+        /// The broker does not store durable messages on this subject at present. A bridge waits until it
+        /// does: have a stream created, or declare one.
         public static let notStored = Code(storage: .notStored)
         /// Closing took longer than its timeout. Queued messages may be lost. Raise the timeout.
         public static let closingTimedOut = Code(storage: .closingTimedOut)
         /// The broker's settings differ from those declared in code; the broker keeps its own. Change one of
         /// them: ``BridgeError/detail`` names both.
         public static let settingsDiffer = Code(storage: .settingsDiffer)
-        /// The broker or its client library failed in another way; ``BridgeError/underlyingError`` and
-        /// ``BridgeError/detail`` say how: correct what they name.
+        /// The broker or its client library failed in another way. Correct what
+        /// ``BridgeError/underlyingError`` and ``BridgeError/detail`` name.
         public static let transportFailure = Code(storage: .transportFailure)
 
         /// The name of the code: `notConnected`.
         public var description: String { storage.rawValue }
 
-        /// What whoever made the call can do about it: wait, have something changed, leave the message out, or end.
+        /// What the caller can do about the error: wait, have a configuration changed, leave the message out,
+        /// or end.
         ///
-        /// Bridges, relays and transports decide by it whether they repeat a call.
+        /// Bridges, relays and transports use it to decide whether to repeat a call.
         public var disposition: Disposition {
             switch storage {
             case .notConnected, .bufferFull, .notAcknowledged, .timedOut, .noResponder, .notStored, .transportFailure:
@@ -110,21 +112,22 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
             }
         }
 
-        /// What whoever made a call that failed can do about it.
+        /// What the caller can do about a call that failed.
         public enum Disposition: Hashable, Sendable {
-            /// The same call may succeed later: repeat it, with a pause.
+            /// The same call may succeed later: repeat it after a pause.
             case wait
-            /// The broker does not do this, or not for this client, until somebody changes its configuration, which
-            /// can happen while the connection lasts. A relay, and a state, try again, seldom; a bridge does not keep a
-            /// posted message for it.
+            /// The broker refuses this, perhaps only to this client, until somebody changes its
+            /// configuration, which can happen while the connection lasts. Relays and states try again at
+            /// long intervals; a bridge does not keep a posted message for that.
             case reconfigure
-            /// The message, or the request, is the reason: it would fail again. Leave it out; others can succeed.
+            /// The message or request itself is at fault, and would fail again. Leave it out; others can
+            /// succeed.
             case leaveOut
             /// Repeating the call is useless, whatever the message: end, and report the error.
             case end
         }
 
-        /// What to say of an error without details.
+        /// The advice in the description of an error that has no details.
         fileprivate var advice: String? {
             switch storage {
             case .notConnected: "there is no connection: try again later"
@@ -156,7 +159,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         var line = "\(code)"
         if let subject { line += " on \(quoted(subject))" }
-        // Both can have text of other processes in them: the keys of their JSON, what their broker says.
+        // On one line, because both can contain text from other processes, such as keys of their JSON.
         if let detail { line += ", \(onOneLine(detail))" }
         if let advice = code.advice, detail == nil, underlyingError == nil { line += ", \(advice)" }
         if let underlyingError { line += ": \(onOneLine("\(underlyingError)"))" }

@@ -13,7 +13,6 @@ struct BridgeRecord: Sendable {
     let counters = Counters()
 
     final class Counters: Sendable {
-        /// Guarded by its lock.
         let values = Locked(BridgeStatistics())
     }
 }

@@ -22,8 +22,8 @@ extension BridgeRoute {
     ///
     /// A durable route belongs to the group named like its bridge, unless this method names another. Messages
     /// that are not durable go to every process without a group, and to one member of each group, chosen by
-    /// the broker; order holds only among the messages of one process. A process drops its own messages: to
-    /// send and share one name in the same process, use ``incoming(_:as:durable:type:)``.
+    /// the broker. Order is kept only among the messages that one process receives. A process drops its own
+    /// messages: to send and share one name in the same process, use ``incoming(_:as:durable:type:)``.
     ///
     /// - Precondition: The route receives messages, and the name is not empty.
     public func inGroup(_ name: String) -> BridgeRoute {
@@ -43,14 +43,16 @@ extension BridgeRoute {
         durable("begin with earlier ones") { $0.start = start }
     }
 
-    /// Returns undecodable durable messages to the broker, up to this many times: twice, except in tests.
+    /// Returns undecodable durable messages to the broker, up to this many times. Only tests change the
+    /// default of two.
     ///
     /// They are redelivered after the delays of ``BridgeConfiguration/backoff``, behind decodable messages,
-    /// so that a newer process with the same durable name can decode them. Then they become dead letters,
-    /// kept if the bridge has ``BridgeConfiguration/deadLetters``, and dropped otherwise; with 0, at once.
-    /// The broker counts deliveries, so the limit is for all processes of the name together.
+    /// so that a newer process with the same durable name can decode them. After that, or at once with 0,
+    /// they become dead letters, which are kept if the bridge has ``BridgeConfiguration/deadLetters`` and
+    /// dropped otherwise. The broker counts deliveries, so the limit applies to all processes of the name
+    /// together.
     ///
-    /// A message whose envelope is not valid is a dead letter at once, as are messages that are not durable.
+    /// A message that has an invalid envelope, or is not durable, becomes a dead letter at once.
     ///
     /// - Precondition: The route receives durable messages, and the number is not negative.
     package func retryingUndecodable(atMost retries: Int) -> BridgeRoute {

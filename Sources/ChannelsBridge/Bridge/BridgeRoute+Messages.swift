@@ -24,7 +24,7 @@ extension BridgeRoute {
     /// Publishes the messages posted in this process on names that match a pattern, like
     /// ``outgoing(_:durable:type:)``.
     ///
-    /// A message of another type on such a name is not sent: it is counted as failed and reported as a fault.
+    /// A message of another type on such a name is not sent. It is counted as failed and reported as a fault.
     public static func outgoing<Message: Encodable & Sendable>(
         matching pattern: ChannelPattern,
         of message: Message.Type,
@@ -34,15 +34,15 @@ extension BridgeRoute {
         outgoing(pattern, message, durable, type) { _ in nil }
     }
 
-    /// Subscribes to a name and posts the messages of other processes in this one.
+    /// Subscribes to a name, and posts other processes' messages in this process.
     ///
-    /// `Posted.origin` says where they come from. They are never sent out again.
+    /// `Posted.origin` says where a message comes from. It is never sent out again.
     ///
     /// Messages are delivered one at a time. A durable message is acknowledged when every listener has
     /// finished with it, even if there is none, so register listeners before the bridge runs. If a listener
     /// throws, the message is delivered to all of them again, until they have failed
-    /// ``BridgeConfiguration/failureLimit`` times; then it is a ``DeadLetter``. Later messages are delivered
-    /// meanwhile.
+    /// ``BridgeConfiguration/failureLimit`` times. Then the message becomes a ``DeadLetter``. Later messages
+    /// are delivered meanwhile.
     ///
     /// - Parameters:
     ///   - name: The name.
@@ -62,8 +62,9 @@ extension BridgeRoute {
     /// Subscribes to a name and posts its messages, including this process's own, on another name in this
     /// process.
     ///
-    /// Use it where a process both posts work and takes a share of it: a message on `ordered` is stored, and
-    /// goes to one of the processes with the durable name, maybe to its poster.
+    /// Use it where a process both posts work and takes a share of it. In this example, a message on
+    /// `ordered` is stored, and goes to one of the processes with the durable name, which may be the one that
+    /// posted it.
     ///
     /// ```swift
     /// let routes: [BridgeRoute] = [
@@ -90,7 +91,7 @@ extension BridgeRoute {
         return incoming(pattern(name), Message.self, durable, type, postedOn: local)
     }
 
-    /// Subscribes to names that match a pattern, and posts the messages of other processes in this one, like
+    /// Subscribes to names that match a pattern, and posts other processes' messages in this process, like
     /// ``incoming(_:durable:type:)``.
     public static func incoming<Message: Decodable & Sendable>(
         matching pattern: ChannelPattern,
@@ -101,7 +102,8 @@ extension BridgeRoute {
         incoming(pattern, message, durable, type, postedOn: nil)
     }
 
-    /// - Parameter local: Nil: the name on which it was published, and nothing of what this process has published.
+    /// - Parameter local: The name to post on; if nil, that is the name on which the message was published,
+    ///   and messages of this process are left out.
     private static func incoming<Message: Decodable & Sendable>(
         _ pattern: ChannelPattern,
         _ message: Message.Type,
@@ -138,8 +140,8 @@ extension BridgeRoute {
 
     /// Publishes and subscribes: ``outgoing(_:durable:type:)`` and ``incoming(_:durable:type:)``.
     ///
-    /// With `durable`, give each process its own bridge name: processes with one name share the messages, and
-    /// a process drops its own.
+    /// With `durable`, give each process its own bridge name: processes with the same name share the
+    /// messages, and a process drops its own.
     public static func both<Message: Codable & Sendable>(
         _ name: ChannelName<Message>,
         durable: Bool = false,

@@ -5,13 +5,12 @@ extension BridgeRoute {
     ///
     /// `RequestChannel.ask` throws a `ChannelError` with the code `noResponder` if no process responds, and
     /// with the code `timedOut` if no reply arrives within ``BridgeConfiguration/requestTimeout``. It throws
-    /// a ``BridgeError`` if the remote responder threw, or there is no connection. The route counts as a
+    /// a ``BridgeError`` if the remote responder threw, or if there is no connection. The route is a
     /// responder with the lowest priority.
     ///
-    /// - Parameter errors: A type of error that arrives as itself if the remote responder throws it, and the
-    ///   route ``answering(_:errors:)`` there also declares it. Use an enum for several errors. Any other
-    ///   error arrives as a ``BridgeError`` with the code ``BridgeError/Code/remoteFailure`` and its
-    ///   description.
+    /// - Parameter errors: A type of error that is thrown here as it is if the remote responder throws it and
+    ///   its route ``answering(_:errors:)`` also declares it. Use an enum for several errors. Any other error
+    ///   arrives as a ``BridgeError`` with the code ``BridgeError/Code/remoteFailure`` and its description.
     public static func asking<
         Request: Codable & Sendable,
         Response: Codable & Sendable,
@@ -31,9 +30,9 @@ extension BridgeRoute {
     /// this route, even to one without a responder. If a responder throws, the description of its error is
     /// sent to the asking process.
     ///
-    /// - Parameter errors: A type of error that is sent with its values, encoded as responses are, so that a
-    ///   process whose route ``asking(_:errors:)`` declares it throws an equal one. Types are matched by
-    ///   name, without the module.
+    /// - Parameter errors: A type of error that is encoded and sent like a response, so that a process whose
+    ///   route ``asking(_:errors:)`` declares it throws an equal error. Types are matched by name, without
+    ///   the module.
     public static func answering<
         Request: Codable & Sendable,
         Response: Codable & Sendable,

@@ -1,15 +1,15 @@
 public import Channels
 
 extension BridgeRoute {
-    /// Synchronises a named state with the broker: values set in this process are stored, and values stored
+    /// Synchronizes a named state with the broker: values set in this process are stored, and values stored
     /// by others are set in this process.
     ///
     /// When the bridge connects, the broker's value replaces the one in this process, so that a process that
     /// joins late receives the current value and then the changes. If the broker has none, the value of this
-    /// process is stored. If that is an initial value, which nobody has set, a value that another process has
-    /// set before its bridge ran replaces it. From then on, the last stored value wins in every process: if two
-    /// processes set the state at the same time, each may briefly see its own value, and both end with the same
-    /// one. Values that are soon replaced may be skipped.
+    /// process is stored. If that is an initial value, which nobody has set, it is replaced by a value that
+    /// another process set before its bridge ran. From then on, the last stored value wins in every process:
+    /// if two processes set the state at the same time, each may briefly see its own value, but both end with
+    /// the same one. Values that are soon replaced may be skipped.
     ///
     /// - Parameters:
     ///   - name: The name.
@@ -46,20 +46,21 @@ extension BridgeRoute {
         state(name, initial, type, sends: false, receives: true)
     }
 
-    /// Synchronises every named state of a type whose name matches a pattern, like ``both(state:initial:type:)``.
+    /// Synchronizes every named state of a type whose name matches a pattern, like
+    /// ``both(state:initial:type:)``.
     ///
-    /// A value that another process has stored is set here: if the switchboard has no state of that name, it is
-    /// made, with that value as its first, so that a listener of `board[matching: pattern]` hears it. A state of
-    /// this process is stored once it has been set, including states made while the bridge runs. A removed
-    /// state is no longer stored, and is made again by the next value of another process. The value at the
-    /// broker stays.
+    /// A value that another process has stored is set in this one. If the switchboard has no state of that
+    /// name, the state is created with that value, and a listener to `board[matching: pattern]` receives it.
+    /// A state of this process is stored once it has been set, even if it is created while the bridge runs. A
+    /// removed state is no longer stored, but its value stays at the broker, and the next value of another
+    /// process creates the state again.
     ///
-    /// Let each process set a state of its own: `presence.kitchen`, `presence.till`.
+    /// Let each process set a state of its own, such as `presence.kitchen` and `presence.till`.
     ///
     /// A value for a name that this process uses for another type, or for messages, is refused with a fault
-    /// (``BridgeError/Code/unknownType``). A route takes in at most 16,384 names from other processes. Values of
-    /// further names are dropped, each with a fault (``BridgeError/Code/bufferFull``). Each name takes up about a
-    /// kilobyte until the bridge ends.
+    /// (``BridgeError/Code/unknownType``). A route accepts at most 16,384 names from other processes. Values
+    /// of further names are dropped, each with a fault (``BridgeError/Code/bufferFull``). Each name takes up
+    /// about a kilobyte until the bridge ends.
     ///
     /// - Parameters:
     ///   - pattern: The pattern of the names.
@@ -73,8 +74,8 @@ extension BridgeRoute {
         states(pattern, state, type, (sends: true, receives: true))
     }
 
-    /// Stores the values that are set in this process on every named state of a type whose name matches a
-    /// pattern, including states made while the bridge runs.
+    /// Stores the values set in this process on every named state of a type whose name matches a pattern,
+    /// including states created while the bridge runs.
     ///
     /// Values stored by other processes are ignored. A state that was removed is no longer stored; its value at
     /// the broker stays.
@@ -86,11 +87,11 @@ extension BridgeRoute {
         states(pattern, state, type, (sends: true, receives: false))
     }
 
-    /// Sets named states to the values that other processes store on names that match a pattern, beginning with
-    /// the current ones, and makes the states that are missing.
+    /// Sets named states to the values that other processes store on names that match a pattern, beginning
+    /// with the current ones, and creates the states that are missing.
     ///
-    /// Values set in this process are not stored. ``both(statesMatching:of:type:)`` says what becomes of names
-    /// in use for another type, and how many names a route takes in.
+    /// Values set in this process are not stored. ``both(statesMatching:of:type:)`` says what happens to
+    /// names in use for another type, and how many names a route accepts.
     public static func incoming<State: Codable & Sendable>(
         statesMatching pattern: ChannelPattern,
         of state: State.Type,
@@ -128,7 +129,7 @@ extension BridgeRoute {
 }
 
 extension [BridgeRoute.Part] {
-    /// The ways in which none of these routes for states carries a name.
+    /// The directions in which none of these state routes carries a name.
     func left(of ways: BridgeRoute.StateWays, for name: String) -> BridgeRoute.StateWays {
         let carrying = filter { $0.pattern?.matches(name) ?? false }.compactMap(\.ways)
         return (

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// A channel or pattern that a bridge carries, and the direction.
+/// A channel or pattern that a bridge carries, and in which direction.
 ///
 /// ```swift
 /// let routes: [BridgeRoute] = [
@@ -13,9 +13,10 @@ internal import Channels
 /// ```
 ///
 /// In each direction, the first route that matches a name carries it: a message is sent once and delivered
-/// once, however many routes of a bridge match. If a durable and a non-durable route match, the durable one
-/// carries the message. Each durable name receives every message, so two durable routes with different groups
-/// both deliver it. Both sides must declare the same type and the same durability for a name.
+/// once, no matter how many routes of a bridge match. If a durable and a non-durable route match, the durable
+/// one carries the message. There is one exception: each durable name receives every message, so two durable
+/// routes with different groups both deliver it. Both sides must declare the same type and the same
+/// durability for a name.
 ///
 /// Messages carry the name of their type without the module, `Order`. A message that declares another type
 /// (neither that nor the name of the channel) is treated like one that cannot be decoded. If a type has
@@ -25,7 +26,7 @@ public struct BridgeRoute: Sendable {
 
     enum Kind { case outgoing, incoming, state, other }
 
-    /// Makes the worker of a part. `earlier` has the parts of the same kind that take precedence.
+    /// Creates the worker of a part. `earlier` contains the parts of the same kind that take precedence.
     typealias MakeWorker =
         @Sendable (_ context: BridgeContext, _ earlier: [Part], _ options: Options) -> any RouteWorker
 
@@ -33,13 +34,13 @@ public struct BridgeRoute: Sendable {
         let kind: Kind
         let pattern: ChannelPattern?
         let isDurable: Bool
-        /// Of states: whether values of this process are stored, and whether those of others are set here.
+        /// For states: whether values of this process are stored, and whether those of others are set here.
         var ways: StateWays?
         var options = Options()
         let makeWorker: MakeWorker
 
-        /// Members of one group each get some of the messages, and each durable name gets all: then there is nothing
-        /// that another one delivers.
+        /// Two durable routes with different groups never shadow each other, because each durable name
+        /// receives every message.
         func takesPrecedence(over later: Part) -> Bool {
             if isDurable, later.isDurable { return options.group == later.options.group }
             return isDurable || later.isDurable || options.group == nil || options.group != later.options.group
@@ -62,7 +63,7 @@ public struct BridgeRoute: Sendable {
     /// Encodes and decodes the messages of the route with a codec of its own instead of the bridge's:
     /// `.both(.position).encoded(with: BinaryCodec())`.
     ///
-    /// All processes must encode a name in the same way: a message that declares another content type is not
+    /// All processes must use the same codec for a name: a message that declares another content type is not
     /// decoded.
     public func encoded(with codec: any Codec) -> BridgeRoute {
         changing { $0.options.codec = codec }
@@ -74,7 +75,7 @@ public struct BridgeRoute: Sendable {
         return route
     }
 
-    /// A route of the parts of both.
+    /// A route with the parts of both.
     static func + (left: BridgeRoute, right: BridgeRoute) -> BridgeRoute {
         var route = left
         route.parts += right.parts

@@ -12,16 +12,16 @@ public struct BridgeStatus: Sendable, CustomStringConvertible {
 
         /// It has not been run yet. Posted messages are queued.
         public static let created = Phase(storage: .created)
-        /// It waits for its broker, connects, or subscribes. Posted messages are queued.
+        /// It is waiting for its broker, connecting or subscribing. Posted messages are queued.
         public static let connecting = Phase(storage: .connecting)
         /// It is connected and subscribed.
         public static let running = Phase(storage: .running)
         /// The connection is lost, and the transport is restoring it. Posted messages are queued, up to the
         /// limits of the bridge and of the transport.
         public static let reconnecting = Phase(storage: .reconnecting)
-        /// It has stopped receiving, and sends queued messages.
+        /// It has stopped receiving, and is sending queued messages.
         public static let ending = Phase(storage: .ending)
-        /// It has ended, and may be run again. Posted messages are not sent.
+        /// It has ended, and can be run again. Posted messages are not sent.
         public static let ended = Phase(storage: .ended)
 
         /// The name of the constant: `running`.

@@ -1,30 +1,30 @@
 internal import Channels
 
-/// The headers of a dead letter at the broker, besides those of the message.
+/// The headers that a dead letter at the broker has in addition to those of its message.
 package enum DeadLetterHeader {
     /// The subject of the message.
     package static let subject = "dead-letter-subject"
-    /// The durable name whose listeners it is for. In a message that was put back, too.
+    /// The durable name whose listeners it is for. A message that was put back has this header, too.
     package static let name = "dead-letter-name"
-    /// Why it is one.
+    /// Why the message could not be delivered.
     static let reason = "dead-letter-reason"
-    /// The identifier of the message; the letter has another one.
+    /// The identifier of the message; the letter has its own.
     static let id = "dead-letter-id"
     /// How often the message was delivered before.
     static let attempts = "dead-letter-attempts"
 
-    /// How the identifier of a letter begins, by which a file finds letters.
+    /// How the identifier of a letter begins. A transport over a file finds letters by it.
     package static let idPrefix = "dead-letter-"
 }
 
 extension BridgeContext {
     /// Keeps the letter of a durable message, if letters are kept.
     ///
-    /// - Returns: See ``Transport/keep(_:on:for:with:)``; true also if none are kept.
+    /// - Returns: What ``Transport/keep(_:on:for:with:)`` returns; true if no letters are kept.
     func keep(_ letter: DeadLetter, of inbound: InboundMessage, for durableName: String) async throws -> Bool {
         guard let name = configuration.deadLetters else { return true }
         let prefix = configuration.subject(of: name)
-        // One that cannot be handled is not kept again: the broker has it.
+        // A letter that cannot be handled gets no letter of its own: the broker already has it.
         guard !letter.message.subject.utf8.starts(with: (prefix + ".").utf8) else { return true }
         let subject = "\(prefix).\(configuration.name(ofSubject: letter.message.subject))"
         try await (transport as? any MessageStore)?.prepare(forLetterOn: subject, under: prefix)
@@ -33,15 +33,15 @@ extension BridgeContext {
 }
 
 extension Transport {
-    /// Stores the dead letter of a durable message, for a durable name; where the transport can, it removes the message
-    /// in the same transaction.
+    /// Stores the dead letter of a durable message, for a durable name. If the transport can, it removes the
+    /// message in the same transaction.
     ///
     /// A letter has more headers than its message. If that makes it too large for the broker, it is stored
     /// without those that only explain it.
     ///
     /// - Parameter refuse: ``InboundMessage/refuse`` of the message.
-    /// - Returns: Whether the letter is stored, so that the message may be terminated; false if it has been settled
-    ///   in another way meanwhile, or if another process now has it.
+    /// - Returns: Whether the letter is stored, so that the message may be terminated; false if the message
+    ///   has been settled in another way meanwhile, or another process now has it.
     @discardableResult
     package func keep(
         _ letter: DeadLetter,
@@ -62,7 +62,7 @@ extension Transport {
 }
 
 extension DeadLetter {
-    /// The message that is stored for it.
+    /// The message to store for this letter.
     fileprivate func kept(on subject: String, for durableName: String) throws -> TransportMessage {
         var headers = message.headers
         headers.setValid(message.subject, for: DeadLetterHeader.subject)

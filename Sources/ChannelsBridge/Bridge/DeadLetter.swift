@@ -1,6 +1,6 @@
 public import Channels
 
-/// An incoming message that cannot be delivered: it cannot be decoded, has another type than the channel, its
+/// An incoming message that cannot be delivered: it cannot be decoded, its type is not the channel's, its
 /// listeners failed too often, or the broker delivered it too often.
 public struct DeadLetter: Sendable {
     /// The received message.
@@ -30,7 +30,7 @@ extension DeadLetter {
 }
 
 extension DeadLetter: CustomStringConvertible {
-    /// One line: the channel, why the message cannot be delivered, and its body, as text if it is text.
+    /// One line: the channel, the body (as text if it is text), and why the message cannot be delivered.
     public var description: String {
         "dead letter on \(message), delivered \(counted(deliveryCount, "time")): \(error)"
     }

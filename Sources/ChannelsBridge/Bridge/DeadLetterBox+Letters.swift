@@ -28,11 +28,11 @@ extension DeadLetterBox {
 
     /// Lists the letters, oldest first.
     ///
-    /// Nothing is taken: others may put letters back meanwhile.
+    /// Listing locks nothing: other callers may put letters back meanwhile.
     ///
     /// - Parameter transport: A transport that is not connected. It is closed at the end.
-    /// - Throws: The transport's errors; ``BridgeError/Code/unsupported`` if it is no ``MessageStore``.
-    /// - Complexity: O(*n*) in the messages stored; over NATS, one request for each letter.
+    /// - Throws: The transport's errors; ``BridgeError/Code/unsupported`` if it is not a ``MessageStore``.
+    /// - Complexity: O(*n*) in the number of messages stored; over NATS, one request per letter.
     public func letters(over transport: any Transport) async throws -> [Letter] {
         try await withConnection(transport) {
             var letters: [Letter] = []
@@ -49,8 +49,8 @@ extension DeadLetterBox {
     ///   - id: The ``Letter/id`` of the letter, or the identifier of its message.
     ///   - transport: A transport that is not connected. It is closed at the end.
     /// - Returns: The letter.
-    /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, several have that message, or it
-    ///   was put back before; the errors of ``putBack(over:atMost:)``.
+    /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, if several letters have that
+    ///   message, or if it was put back before; the errors of ``putBack(over:atMost:)``.
     public func putBack(_ id: String, over transport: any Transport) async throws -> Letter {
         try await withConnection(transport) {
             let letter = try await letter(id, connected: transport)
@@ -65,7 +65,7 @@ extension DeadLetterBox {
     ///   - id: The ``Letter/id`` of the letter, or the identifier of its message.
     ///   - transport: A transport that is not connected. It is closed at the end.
     /// - Returns: The letter.
-    /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, or several have that message.
+    /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, or if several letters have that message.
     public func drop(_ id: String, over transport: any Transport) async throws -> Letter {
         try await withConnection(transport) {
             let letter = try await letter(id, connected: transport)
@@ -147,7 +147,8 @@ extension DeadLetterBox {
 }
 
 extension DeadLetterBox.Letter: CustomStringConvertible {
-    /// One line: the number, the channel, the body, as text if it is text, and why it could not be delivered.
+    /// One line: the number, the channel, the body (as text if it is text), and why the message could not be
+    /// delivered.
     public var description: String {
         let times = deliveryCount.map { ", delivered \(counted($0, "time"))" } ?? ""
         let name = durableName.map { " for \(quoted($0))" } ?? ""

@@ -14,7 +14,7 @@ public struct DeadLetterBox: Sendable {
     let prefix: String
     private let configuration: BridgeConfiguration
 
-    /// Under which the box takes letters.
+    /// The durable name under which the box receives letters.
     package static let durableName = "dead-letters"
 
     /// Creates a box.
@@ -28,34 +28,35 @@ public struct DeadLetterBox: Sendable {
         self.configuration = configuration
     }
 
-    /// Republishes each letter on its original subject, for the durable name whose listeners had failed:
-    /// bridges of other names acknowledge it without delivering it, and clients that are not bridges receive
-    /// it again.
+    /// Republishes each letter on its original subject, for the durable name whose listeners failed. Bridges
+    /// with other names acknowledge it without delivering it; clients that are not bridges receive it again.
     ///
-    /// Only letters that are there when it begins are put back, so that it ends even if they come back at
-    /// once. A letter is put back once: the box is itself a durable name, `dead-letters`. Letters in a stream
-    /// without limits remain stored. Do not put letters back concurrently.
+    /// Only letters that are there when the call begins are put back, so it ends even if they fail again at
+    /// once. Each letter is put back once, because the box itself has a durable name, `dead-letters`. Letters
+    /// in a stream without limits remain stored. Do not put letters back concurrently.
     ///
-    /// The name comes from the letter's own subject, whatever its headers say, so a client that may publish
-    /// letters of a name cannot have a message published on another name. Nothing is published on names that
-    /// begin with `$`, which belong to the broker.
+    /// The name comes from the letter's own subject, whatever its headers say. Therefore, a client that may
+    /// publish letters of one name cannot get a message published on another. Nothing is published on names
+    /// that begin with `$`, which belong to the broker.
     ///
     /// A letter that cannot be put back stays in the box, and the others are still put back. It stays
-    /// unsettled meanwhile, so with 256 of them no further ones arrive. An error of the connection, or a broker that does not answer in time, ends the call.
+    /// unsettled until the call ends, so after 256 such letters no others arrive. The call ends if the
+    /// connection fails or the broker does not answer in time.
     ///
     /// - Parameters:
     ///   - transport: A transport that is not connected. It is closed at the end.
     ///   - limit: How many to put back.
     /// - Returns: How many were put back. If an earlier call was killed, its letters become available again
     ///   after the broker's acknowledgement wait (8 seconds over NATS).
-    /// - Throws: The first error, once the rest is done: the transport's, or ``BridgeError/Code/invalidName``
-    ///   for a letter of a name that belongs to the broker. Unacknowledged letters stay in the box, although
-    ///   one may have been put back.
+    /// - Throws: The first error, once all other letters have been tried: the transport's, or
+    ///   ``BridgeError/Code/invalidName`` for a letter of a name that belongs to the broker. Letters whose
+    ///   message was not acknowledged stay in the box, although the broker may have stored the message.
     public func putBack(over transport: any Transport, atMost limit: Int = .max) async throws -> Int {
         try await putBack(over: transport, atMost: limit, quiet: Self.quiet)
     }
 
-    /// Of a broker that cannot count its letters, the box counts as empty when none has arrived for so long.
+    /// If a broker cannot count its letters, the box is taken to be empty when none has arrived for this
+    /// long.
     package static let quiet = Duration.seconds(2)
 
     package func putBack(
@@ -73,7 +74,7 @@ public struct DeadLetterBox: Sendable {
         try await transport.connect { _ in }
         let result: Result<Value, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
-        // In a task of its own: this one may be cancelled.
+        // In its own task, because this one may be cancelled.
         try await Task { try await transport.close(timeout: .seconds(10)) }.value
         return try result.get()
     }
@@ -98,11 +99,11 @@ public struct DeadLetterBox: Sendable {
         try await transport.subscribe(subscription) { letter in
             _ = letters.add(letter, bytes: letter.message.byteCount)
         }
-        // What comes later may be a letter that was put back and has failed again.
+        // A letter that arrives later may be one that was put back and has failed again.
         let most = try await (transport as? any MessageStore)?.unsettledCount(of: Self.durableName, on: pattern)
         var count = 0
         var failure: BridgeError?
-        // The broker delivers a letter again that is released without having been settled.
+        // Kept until the end, because a letter that is released without being settled is delivered again.
         var left: [InboundMessage] = []
         defer { withExtendedLifetime(left) {} }
         while count < limit, count + left.count < most ?? .max,
@@ -128,21 +129,22 @@ public struct DeadLetterBox: Sendable {
 
     /// Where a letter came from.
     ///
-    /// A client that may publish letters may write anything into this header. It is trusted only where the
-    /// box cannot know the prefix of the subjects, because its own name begins with it.
+    /// A client that may publish letters can write anything into the header that names the subject. It is
+    /// trusted only to find out how much of the box's own name is the prefix of the subjects.
     func subject(of letter: TransportMessage) -> String {
         let name = String(decoding: letter.subject.utf8.dropFirst(prefix.utf8.count + 1), as: UTF8.self)
         guard configuration.subjectPrefix.isEmpty else { return configuration.subject(of: name) }
         guard let claimed = letter.headers[DeadLetterHeader.subject] else { return name }
-        // In bytes: a dot and a combining mark behind it are one character.
+        // Compared in bytes, because a dot and a combining mark after it are one character.
         let dots = prefix.utf8.indices.lazy.filter { prefix.utf8[$0] == UInt8(ascii: ".") }
         return dots.map { prefix[...$0] + name }.first { $0.hasBytes(of: claimed) } ?? name
     }
 
     /// The message to publish again, with a new identifier.
     ///
-    /// It is the same each time, so that the stream drops a repeat after this process was ended in between.
-    /// Other clients cannot choose it, because it contains the number of the letter in its stream.
+    /// The identifier is the same each time, so the stream drops the repeat if this process is killed before
+    /// it settles the letter. Other clients cannot predict it, because it contains the number of the letter
+    /// in its stream.
     func message(of letter: TransportMessage, _ sequence: UInt64?) throws -> TransportMessage {
         let subject = subject(of: letter)
         guard subject.utf8.first != UInt8(ascii: "$") else {

@@ -1,23 +1,24 @@
 public import Channels
 
-/// Forwards durable messages from one transport to another, in order and at least once: from a file to a
-/// broker.
+/// Forwards durable messages from one transport to another, in order and at least once: for example, from a
+/// file to a broker.
 ///
 /// ```swift
 /// let relay = Relay(from: file, to: broker, matching: "shop.>")  // a SQLiteTransport and a NATSTransport
 /// try await relay.run()
 /// ```
 ///
-/// It waits for both, retries until the target acknowledges a message, and after a kill continues with the
-/// unacknowledged ones. Each message keeps its identifier, by which a broker drops repeats. Up to 256
-/// messages are in flight at once, so if the target loses one of them, as a cluster may while it elects a
-/// leader, that message arrives out of order.
+/// It waits for both transports, and retries until the target acknowledges a message. If the process is
+/// killed, the next one continues with the unacknowledged messages. Each message keeps its identifier, by
+/// which a broker drops repeats. Up to 256 messages are in flight at once, so if the target loses one of
+/// them, as a cluster may while it elects a leader, that message arrives out of order.
 ///
 /// A message that the target can never take, because it is too large or not valid, is reported and kept as a
-/// dead letter at the source. `DeadLetterBox` puts it back there, and it is forwarded again.
+/// dead letter at the source. If ``DeadLetterBox`` puts it back there, it is forwarded again.
 ///
-/// Anything else is an outage, which is reported and waited for: a lost connection, a stream that is missing
-/// or full, a permission that is missing. Messages on other subjects are forwarded meanwhile, until 256 wait.
+/// Anything else is an outage: a lost connection, a missing or full stream, a missing permission. The relay
+/// reports it and waits for it to end. Meanwhile it forwards messages on other subjects, until 256 messages
+/// are waiting.
 ///
 /// ``storeStatus()`` reports its lag: the messages still to be forwarded, and the age of the oldest.
 public struct Relay: Sendable {
@@ -66,10 +67,9 @@ public struct Relay: Sendable {
 
     private enum Side { case source, target }
 
-    /// Each is guarded by its lock.
     private final class Account: Sendable {
         let counters = Locked(BridgeStatistics())
-        /// The sides without a connection.
+        /// The sides that have lost their connection.
         let lost = Locked<Set<Side>>([])
     }
 
@@ -116,7 +116,7 @@ public struct Relay: Sendable {
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning)
         try await retry(atMost: Self.longestPause) {
             try await source.subscribe(subscription) { message in
-                // Dead letters stay at the source.
+                // The relay's dead letters stay at the source.
                 if message.message.headers[DeadLetterHeader.subject] != nil, isMine(message.message) {
                     message.settle?(.acknowledged)
                 } else {
@@ -125,7 +125,7 @@ public struct Relay: Sendable {
                 }
             }
         }
-        // One may have lost its connection while the other was being made.
+        // One connection may have been lost while the other was being made.
         status.update { status in
             guard status.phase == .connecting else { return }
             status = BridgeStatus(account.lost.withLock { $0.isEmpty } ? .running : .reconnecting)
@@ -154,22 +154,22 @@ public struct Relay: Sendable {
         try Task.checkCancellation()
     }
 
-    /// What could not be forwarded, and when it is tried again.
+    /// The messages that could not be forwarded, and when to try them again.
     private struct Outage {
-        /// In order, with those behind them.
+        /// In order, including later messages on the same subjects.
         var left: [InboundMessage] = []
         private var failed: Set<ExactText> = []
         private var isForAll = false
         private var repetition = 0
         private var end: ContinuousClock.Instant?
 
-        /// The subjects whose messages are not to be tried now; nil: none are.
+        /// The subjects whose messages must not be tried now; nil if no subject may be tried.
         mutating func blocked(at now: ContinuousClock.Instant) -> Set<ExactText>? {
             guard let end, now < end else { return [] }
             return isForAll ? nil : failed
         }
 
-        /// Notes failures. Returns after how long to try again, unless that has been settled.
+        /// Records failures. Returns the delay before the next attempt; nil if one is already scheduled.
         mutating func begin(_ failures: [BridgeError], isDue: Bool, _ backoff: Backoff) -> Duration? {
             failed = Set(left.map { ExactText($0.message.subject) })
             isForAll = !failures.allSatisfy(\.concernsItsSubject)
@@ -181,8 +181,8 @@ public struct Relay: Sendable {
         }
     }
 
-    /// Publishes messages except on some subjects, and settles those that are acknowledged or refused; the others stay,
-    /// in order.
+    /// Publishes messages, except on blocked subjects, and settles those that are acknowledged or refused.
+    /// The others stay, in order.
     ///
     /// - Returns: Why they could not be published.
     private func handOn(_ messages: inout [InboundMessage], _ blocked: Set<ExactText>) async throws -> [BridgeError] {
@@ -190,7 +190,7 @@ public struct Relay: Sendable {
         var (begun, isOpen, blocked, left) = (0, true, blocked, [Int]())
         for (index, message) in messages.enumerated() {
             let subject = ExactText(message.message.subject)
-            // Behind one that failed, it would overtake it.
+            // It would overtake an earlier message on its subject that has failed.
             guard isOpen, !blocked.contains(subject) else {
                 left.append(index)
                 continue
@@ -230,7 +230,7 @@ public struct Relay: Sendable {
         message.problem != nil || error.code.disposition == .leaveOut
     }
 
-    /// A message put back for this relay is for all durable names of the target.
+    /// A message that was put back for this relay is meant for all durable names at the target.
     private func outgoing(_ message: TransportMessage) -> TransportMessage {
         var message = message
         if isMine(message) { message.headers.remove(DeadLetterHeader.name) }
@@ -252,7 +252,7 @@ public struct Relay: Sendable {
             _ = try await source.keep(letter, on: subject, for: name, with: message.refuse)
         }
         do { try await retry(keep) } catch let error as BridgeError {
-            // It is not lost: it comes again, and with it this error.
+            // It is not lost: it is delivered again, and then this error is reported again.
             onFailure(error)
             message.settle?(.retry(after: backoff.limit))
             return
@@ -276,7 +276,7 @@ public struct Relay: Sendable {
         }
     }
 
-    /// An attempt has failed, and is repeated.
+    /// Counts and reports an attempt that will be repeated.
     private func fail(_ error: BridgeError) {
         account.counters.withLock { $0.failed += 1 }
         status.update { $0 = BridgeStatus($0.phase, reason: error) }
@@ -284,7 +284,7 @@ public struct Relay: Sendable {
     }
 
     private func succeed() {
-        // Listeners receive each update.
+        // Checked first, because listeners receive every update, even one that changes nothing.
         guard status.value.phase == .running, status.value.reason != nil else { return }
         status.update { if $0.phase == .running { $0 = BridgeStatus(.running) } }
     }
@@ -292,7 +292,7 @@ public struct Relay: Sendable {
     /// The longest pause between attempts to connect and to subscribe.
     private static let longestPause = Duration.seconds(1)
 
-    /// - Throws: What waiting cannot mend; `CancellationError`.
+    /// - Throws: Errors that waiting does not resolve; `CancellationError`.
     private func retry(atMost longest: Duration? = nil, _ attempt: () async throws -> Void) async throws {
         for repetition in 1... {
             do { return try await attempt() } catch let error as BridgeError

@@ -9,9 +9,9 @@ package struct EventEnvelope: Hashable, Decodable, Sendable {
         package static let type = "ce-type"
         package static let version = "ce-specversion"
         package static let time = "ce-time"
-        /// An extension for replies: why there is no response.
+        /// An extension attribute of replies: why there is no response.
         package static let error = "ce-channelserror"
-        /// An extension for states: nobody has set the value.
+        /// An extension attribute of states: nobody has set the value.
         package static let initial = "ce-channelsinitial"
         package static let traceparent = "traceparent"
         package static let tracestate = "tracestate"
@@ -32,7 +32,7 @@ package struct EventEnvelope: Hashable, Decodable, Sendable {
     /// Why there is no response, in a reply.
     package var error: String?
 
-    /// The names of the attributes in the structured mode, which has those of the trace besides.
+    /// The names of the attributes in the structured mode, which adds those of the trace.
     private enum CodingKeys: String, CodingKey {
         case id, source, type, time
         case contentType = "datacontenttype"
@@ -59,26 +59,28 @@ package struct EventEnvelope: Hashable, Decodable, Sendable {
 
     // MARK: Binary mode
 
-    /// How many headers may differ among the messages of a route: the identifier, the time, two of the trace.
+    /// How many headers may differ among the messages of a route: the identifier, the time and two for the
+    /// trace.
     static let mostHeadersOfOne = 4
 
     /// The attributes as headers.
     package var headers: TransportHeaders {
         var headers = TransportHeaders(capacity: 9)
-        // These are valid: percent-encoded, or validated when they were created. No two are the same.
+        // These are valid, because they are percent-encoded or were validated when they were created, and no
+        // two have the same name.
         headers.append(valid: Self.version, for: Header.version)
         if let id { headers.append(valid: id.percentEncoded, for: Header.id) }
         if let source { headers.append(valid: source.percentEncoded, for: Header.source) }
         if let type { headers.append(valid: type.percentEncoded, for: Header.type) }
         if let time { headers.append(valid: time.percentEncoded, for: Header.time) }
         if let error { headers.append(valid: error.percentEncoded, for: Header.error) }
-        // A codec whose media type is not a valid header gets none.
+        // If a codec's media type is not a valid header, the message has no content type.
         if let contentType { try? headers.set(contentType, for: TransportHeaders.contentType) }
         if let trace { trace.add(to: &headers) }
         return headers
     }
 
-    /// Reads the attributes from headers. If a message was not sent by a bridge, every attribute may be nil.
+    /// Reads the attributes from headers. Every attribute may be nil if the message was not sent by a bridge.
     ///
     /// - Throws: ``BridgeError/Code/invalidEnvelope``.
     package init(headers: TransportHeaders, subject: String) throws {
@@ -98,8 +100,8 @@ package struct EventEnvelope: Hashable, Decodable, Sendable {
         }
     }
 
-    /// The missing attribute, of those that identify an event. The type may be missing: then it is the
-    /// channel's.
+    /// The first attribute missing of those that identify an event. A missing type is no error: it is that of
+    /// the channel.
     var missingAttribute: String? {
         [("id", id), ("source", source)].first { ($0.1 ?? "").isEmpty }?.0
     }
@@ -112,7 +114,7 @@ package struct EventEnvelope: Hashable, Decodable, Sendable {
 }
 
 extension String {
-    /// The text in lowercase, which ASCII mostly is already.
+    /// The text in lowercase. Usually it already is, which is faster to check than to convert.
     fileprivate var inLowercase: String {
         let isLowercase = utf8.allSatisfy { $0 < 0x80 && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
         return isLowercase ? self : lowercased()

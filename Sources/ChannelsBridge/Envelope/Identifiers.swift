@@ -1,5 +1,5 @@
-/// 128 random bits, as 32 hexadecimal digits. A broker drops a message whose identifier it knows, so a peer
-/// that can guess one can suppress the message.
+/// 128 random bits, as 32 hexadecimal digits. They must be unpredictable: a broker drops a message whose
+/// identifier it knows, so a peer that can guess one can suppress the message.
 package func randomIdentifier() -> String {
     var generator = SystemRandomNumberGenerator()
     let words = (generator.next(), generator.next())
@@ -14,14 +14,15 @@ package func randomIdentifier() -> String {
     }
 }
 
-/// What identifies a message in this process: a hash of texts of peers, which may be long. Its key is random for each
-/// process, so that no peer can make two collide.
+/// Identifies a message in this process by a hash, because texts from peers may be long. The hash has a
+/// random key in each process, so that no peer can make two messages collide.
 struct MessageKey: Hashable, Sendable {
     private let hash: Int
 
-    /// Where one text ends and the next begins makes a difference, and so do the bytes of texts that are equal.
+    /// Hashes the texts by their bytes, including where one ends and the next begins. Texts that are equal
+    /// but have different bytes therefore have different keys.
     ///
-    /// - Complexity: O(*n*) in their bytes.
+    /// - Complexity: O(*n*) in the number of bytes.
     init(_ texts: String...) {
         var hasher = Hasher()
         for var text in texts {

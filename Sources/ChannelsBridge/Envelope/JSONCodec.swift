@@ -23,7 +23,7 @@ public struct JSONCodec: Codec {
         try Self.decoder.decode(type, from: Data(bytes))
     }
 
-    // Neither is ever changed, and each call has its own state.
+    // Shared by all tasks: neither is ever changed, and each call has its own state.
     private static let encoder = JSONEncoder()
     private static let decoder = JSONDecoder()
 }

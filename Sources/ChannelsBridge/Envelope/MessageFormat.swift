@@ -10,6 +10,6 @@ struct MessageFormat: Sendable {
         }
     }
 
-    /// A format with this codec for messages of another type.
+    /// The format with the same codec for messages of another type.
     func of<Message>(_: Message.Type) -> MessageFormat { MessageFormat(typeName: "\(Message.self)", codec: codec) }
 }

@@ -1,6 +1,6 @@
 extension String {
-    /// The text with spaces, quotation marks, percent signs and everything outside of visible ASCII encoded
-    /// as percent-encoded UTF-8, as CloudEvents specifies for headers.
+    /// The text as CloudEvents specifies for headers: spaces, quotation marks, percent signs and everything
+    /// that is not visible ASCII are percent-encoded as UTF-8.
     package var percentEncoded: String {
         let mustEncode: (UInt8) -> Bool = {
             $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "%")
@@ -18,7 +18,7 @@ extension String {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The inverse of ``percentEncoded``. A percent sign that does not begin an escape is kept.
+    /// The inverse of ``percentEncoded``. A percent sign that does not start an escape is kept.
     package func percentDecoded(_ header: String, _ subject: String) throws -> String {
         guard utf8.contains(UInt8(ascii: "%")) else { return self }
         var bytes: [UInt8] = []
@@ -41,6 +41,6 @@ extension String {
 }
 
 extension UInt8 {
-    /// The value of a hexadecimal digit. The initialisers of integers would also accept a sign.
+    /// The value of a hexadecimal digit. Unlike this, the initializers of integers would also accept a sign.
     fileprivate var hexDigitValue: Int? { Character(Unicode.Scalar(self)).hexDigitValue }
 }

@@ -6,8 +6,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// The structured mode of CloudEvents: attributes and message in one JSON object. Clients of other libraries may send
-/// it; a bridge does not.
+/// The structured mode of CloudEvents: attributes and message in one JSON object. Other clients may send it;
+/// a bridge does not.
 ///
 /// See [JSON event format](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md).
 package enum StructuredEvent {
@@ -40,7 +40,7 @@ package enum StructuredEvent {
         }
     }
 
-    /// Decodes the message in a JSON object with a codec, which reads the content type of the event.
+    /// Decodes the message in a JSON object with a codec that reads the content type of the event.
     ///
     /// - Throws: The error of the codec, or a decoding error if there is no message.
     static func decode<Message: Decodable>(
@@ -50,18 +50,18 @@ package enum StructuredEvent {
         _ codec: any Codec
     ) throws -> Message {
         if let bytes = encodedData(in: bytes, contentType: contentType) { return try codec.decode(type, from: bytes) }
-        // The codec reads JSON, and so also the object around the message.
+        // A codec that reads JSON can also read the object around the message.
         return try codec.decode(WithData<Message>.self, from: bytes).data
     }
 
-    /// The message where it is not a part of the JSON: Base64, or the text of another format.
+    /// The message if it is not part of the JSON itself, but Base64 or the text of another format.
     package static func encodedData(in bytes: [UInt8], contentType: String?) -> [UInt8]? {
         if let data = try? JSONDecoder().decode(WithBase64.self, from: Data(bytes)).data_base64 { return Array(data) }
         guard !MediaType(contentType ?? defaultContentType).isJSON else { return nil }
         return (try? JSONDecoder().decode(WithData<String>.self, from: Data(bytes))).map { Array($0.data.utf8) }
     }
 
-    // What the envelope does not decode itself. The names of the members are those of the standard.
+    // These decode what the envelope does not. Their members are named as in the standard.
     private struct Event: Decodable {
         let specversion: String
         let traceparent: String?

@@ -4,7 +4,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// A time between the years 0 and 9999, formatted as in RFC 3339, in UTC. One outside is the nearest inside.
+/// A time between the years 0 and 9999, formatted as in RFC 3339, in UTC. Times outside that range are
+/// clamped to it.
 package struct Timestamp: Hashable, Sendable {
     package let secondsSince1970: Double
 
@@ -21,8 +22,8 @@ package struct Timestamp: Hashable, Sendable {
             let second = rest.number(2), let fraction = rest.fraction(), let offset = rest.offset(), rest.bytes.isEmpty,
             1...12 ~= month, 1...31 ~= day, hour < 24, minute < 60, second <= 60
         else { return nil }
-        // The days since 1970 in a calendar whose year begins in March, so that a leap day is the last. Counted from
-        // 400 years before the year 0, so that nothing is negative.
+        // The days since 1970 in a calendar whose year begins in March, so that a leap day is its last day.
+        // Years are counted from 400 years before the year 0, so that nothing is negative.
         let shifted = year + 400 - (month <= 2 ? 1 : 0)
         let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
         let leapDays = shifted / 4 - shifted / 100 + shifted / 400
@@ -35,10 +36,10 @@ package struct Timestamp: Hashable, Sendable {
 
     /// `2026-01-31T12:34:56.789Z`.
     package var text: String {
-        // The proleptic Gregorian calendar in cycles of 400 years, which have 146,097 days; a year here
-        // begins in March. They are counted from 400 years before the year 0, so that nothing is negative.
+        // The proleptic Gregorian calendar in cycles of 400 years, or 146,097 days. A year here begins in
+        // March. Cycles are counted from 400 years before the year 0, so that nothing is negative.
         let milliseconds = Int64((secondsSince1970 * 1_000).rounded(.down)) + (719_468 + 146_097) * 86_400_000
-        // These fit where an `Int` has 32 bits.
+        // From here on, every number fits into an `Int` of 32 bits.
         let (cycle, day) = Int(milliseconds / 86_400_000).quotientAndRemainder(dividingBy: 146_097)
         let second = Int(milliseconds / 1_000 % 86_400)
         let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
@@ -47,8 +48,8 @@ package struct Timestamp: Hashable, Sendable {
         let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
         let calendarMonth = month < 10 ? month + 3 : month - 9
         let calendarYear = year + (cycle - 1) * 400 + (calendarMonth <= 2 ? 1 : 0)
-        // Written digit by digit: with each message there is one. The indices stay below the capacity, and
-        // each of its 24 bytes is written.
+        // Written digit by digit, because every message has a time. The indices stay below the capacity, and
+        // each of the 24 bytes is written.
         return unsafe String(unsafeUninitializedCapacity: 24) { text in
             var end = 0
             func write(_ number: Int, digits: Int, then separator: Unicode.Scalar) {
@@ -97,7 +98,7 @@ private struct Scanner {
         return number
     }
 
-    /// 0 if there is none; nil for a point without digits.
+    /// The fraction of a second: 0 if there is none, nil for a point without digits.
     mutating func fraction() -> Double? {
         guard takes(".") else { return 0 }
         guard var value = digit().map({ Double($0) / 10 }) else { return nil }
@@ -106,7 +107,7 @@ private struct Scanner {
         return value
     }
 
-    /// The seconds that the local time is ahead of UTC.
+    /// How many seconds local time is ahead of UTC.
     mutating func offset() -> Double? {
         if takes("Z") || takes("z") { return 0 }
         let isBehind = takes("-")

@@ -3,11 +3,11 @@ internal import Channels
 /// The unsettled messages of one durable name and pattern at an in-memory broker: the transitions, without
 /// locks.
 struct DurableConsumer {
-    /// One subscription to it.
+    /// A subscription to the durable name.
     struct Member {
         let connection: Int
         let queue: HandlerQueue<InboundMessage>
-        /// What may be delivered to it and be unsettled, and what is.
+        /// How much may be unsettled at this member, and how much is.
         var room: Room
     }
 
@@ -34,7 +34,7 @@ struct DurableConsumer {
     /// The stored messages, in order.
     var stored: [Entry] { (Array(waiting) + unsettled.values.map(\.entry)).sorted { $0.number < $1.number } }
 
-    /// Removes a message that waits.
+    /// Removes a waiting message.
     ///
     /// - Returns: Whether there was one.
     mutating func removeWaiting(_ number: UInt64) -> Bool {
@@ -47,7 +47,7 @@ struct DurableConsumer {
         members.append(member)
     }
 
-    /// A connection has ended: its unsettled messages wait again.
+    /// Removes the members of a connection that has ended. Its unsettled messages wait again.
     mutating func leave(_ connection: Int) {
         members.removeAll { $0.connection == connection }
         for (number, left) in unsettled where left.connection == connection {
@@ -60,12 +60,12 @@ struct DurableConsumer {
         waiting.append(entry)
     }
 
-    /// Puts an entry back, in order, to be delivered again.
+    /// Puts an entry back in its place in the order, to be delivered again.
     mutating func wait(_ entry: Entry) {
         waiting.insert(entry) { $0.number > entry.number }
     }
 
-    /// Removes a delivered message that is unsettled; nil if this delivery was settled already or the message
+    /// Removes an unsettled message; returns nil if this delivery has already been settled, or the message
     /// has been delivered again since.
     mutating func takeUnsettled(_ number: UInt64, delivery: Int) -> Entry? {
         guard let found = unsettled[number], found.entry.deliveries == delivery else { return nil }
@@ -76,7 +76,7 @@ struct DurableConsumer {
         return found.entry
     }
 
-    /// The next message to deliver, and its receiver; nil if no message waits, or no member is connected that
+    /// The next message to deliver, and its receiver; nil if no message is waiting, or no connected member
     /// has room for it.
     mutating func next() -> (entry: Entry, member: Member)? {
         guard var entry = waiting.first, let index = memberInTurn(for: entry.message) else { return nil }

@@ -2,13 +2,13 @@ internal import Channels
 
 /// Calls a handler for one item at a time, with no lock held, on the thread that delivers first.
 ///
-/// Guarded by its lock.
+/// `state` is guarded by its lock.
 package final class HandlerQueue<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
         var isDelivering = false
         var isClosed = false
-        /// For the end of the delivery.
+        /// Tasks that wait for the delivery to end.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -19,12 +19,14 @@ package final class HandlerQueue<Item: Sendable>: Sendable {
         self.handler = handler
     }
 
-    /// Adds an item. May be called under a lock; ``deliver()`` has to follow without it.
+    /// Adds an item. May be called while a lock is held; the caller has to call ``deliver()`` once it has
+    /// released it.
     package func enqueue(_ item: Item) {
         state.withLock { if !$0.isClosed { $0.items.append(item) } }
     }
 
-    /// Calls the handler for every item, unless another thread is doing so and takes them over.
+    /// Calls the handler for every item, unless another thread is already doing so: then that thread takes
+    /// these, too.
     package func deliver() {
         var isMine = state.withLock { state in
             guard !state.isDelivering else { return false }
@@ -37,7 +39,7 @@ package final class HandlerQueue<Item: Sendable>: Sendable {
                 return state.isClosed ? [] : state.items
             }
             for item in items {
-                // Closing ends a batch, too.
+                // `close` also ends a batch that has begun.
                 if state.withLock({ $0.isClosed }) { break }
                 handler(item)
             }
@@ -52,15 +54,15 @@ package final class HandlerQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// Returns when the handler has been called for every item that has been added before.
+    /// Returns when the handler has been called for every item that was added before this call.
     package func finish() async {
         deliver()
         await waitUntilIdle()
     }
 
-    /// Ends the calls and drops the remaining items. No handler runs once this has returned.
+    /// Stops the calls and drops the remaining items. No call is running once this has returned.
     package func close() async {
-        // Released without the lock.
+        // The items are released without the lock.
         _ = state.withLock { state in
             state.isClosed = true
             defer { state.items = [] }

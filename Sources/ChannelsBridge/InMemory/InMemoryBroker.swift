@@ -1,29 +1,30 @@
 internal import Channels
 
-/// A message broker inside the process, shared by several ``InMemoryTransport``s.
+/// A message broker inside the process, which several ``InMemoryTransport``s share.
 ///
-/// It needs no server and stores nothing beyond its own lifetime. It supports patterns, durable messages with
+/// It needs no server, and what it stores ends with it. It supports patterns, durable messages with
 /// acknowledgement and redelivery, requests and last values. Use it for tests, for several switchboards in
-/// one process, and until there is a second process.
+/// one process, or until there is a second process.
 ///
 /// ## Behavior
 ///
 /// - Messages are delivered on the publisher's thread, before `publish` returns, unless another thread is
 ///   delivering to the same subscription.
-/// - A durable message is stored for each durable name that has subscribed before and whose pattern matches,
-///   and the last 1,024 for names that subscribe later.
-/// - Unsettled messages are delivered again when their connection ends, but not when it is slow.
-/// - A durable message with the `ce-id` of an earlier one, among the last 65,536 at least, is acknowledged
+/// - A durable message is stored for each durable name whose pattern matches and that has subscribed before.
+///   The last 1,024 are stored for names that subscribe later.
+/// - An unsettled message is delivered again when its connection ends or breaks, or soon after it is released
+///   without being settled. There is no acknowledgement wait: a slow listener keeps its message.
+/// - A durable message with the `ce-id` of an earlier one, among at least the last 65,536, is acknowledged
 ///   and dropped.
 public final class InMemoryBroker: Sendable {
-    /// Guarded by its lock, under which messages are enqueued and never delivered.
+    /// Messages are enqueued while its lock is held, but never delivered.
     private let state: Locked<InMemoryBrokerState>
     let clock: any Clock<Duration>
     let limits: Limits
-    /// Opens when the broker is released: no delay of a message is waited for any longer.
+    /// Opens when the broker is released, which ends all delays.
     private let isReleased = Latch()
 
-    /// The limits of a broker: constants, except for tests. They are of the size of a NATS server's.
+    /// The limits of a broker. Only tests change them. The defaults are similar to those of a NATS server.
     package struct Limits: Hashable, Sendable {
         /// The maximum number of bytes of a body.
         package var bodyLimit: Int
@@ -31,8 +32,8 @@ public final class InMemoryBroker: Sendable {
         package var keptMessages: Int
         /// How many messages a transport queues while its connection is broken.
         package var unsentMessages: Int
-        /// How many of the last durable messages are stored for durable names that subscribe later. 1,024 by
-        /// default.
+        /// How many of the latest durable messages are stored for durable names that subscribe later. 1,024
+        /// by default.
         ///
         /// With 0, such a name begins with the next message, and transports do not have
         /// `TransportCapabilities.replay`.
@@ -52,7 +53,7 @@ public final class InMemoryBroker: Sendable {
         }
     }
 
-    /// Creates an empty broker, for bodies of up to 1 MiB and up to 65,536 messages of each durable name.
+    /// Creates an empty broker, for bodies of up to 1 MiB and up to 65,536 messages per durable name.
     public convenience init() { self.init(limits: Limits()) }
 
     /// Creates an empty broker.
@@ -80,8 +81,8 @@ public final class InMemoryBroker: Sendable {
 
     deinit { isReleased.open() }
 
-    /// Changes the state, and then delivers what that has enqueued, without the lock. What throws must have enqueued
-    /// nothing.
+    /// Changes the state under the lock, and then delivers what the body has enqueued, without the lock. A
+    /// body that throws must not have enqueued anything.
     func change<Result, Failure: Error>(
         _ body: (inout InMemoryBrokerState) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -92,7 +93,7 @@ public final class InMemoryBroker: Sendable {
         return result
     }
 
-    /// How long a message waits that was released without being settled.
+    /// How long a message that was released without being settled waits for its next delivery.
     private static let releaseDelay = Duration.seconds(1)
 
     private func settle(
@@ -101,7 +102,7 @@ public final class InMemoryBroker: Sendable {
         _ settlement: Settlement?
     ) {
         guard let settlement else {
-            // Later: it may be released with the lock held.
+            // Not now, because the message may have been released with the lock held.
             return change(after: Self.releaseDelay) { _ = $0.settle(key, entry, .retry(after: .zero)) }
         }
         guard let delay = change({ $0.settle(key, entry, settlement) }) else { return }

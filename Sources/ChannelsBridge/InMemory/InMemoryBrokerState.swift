@@ -1,7 +1,7 @@
 internal import Channels
 
-/// The state of an in-memory broker. Its transitions enqueue messages in queues, which ``takeReached()``
-/// returns for delivery once the lock is released.
+/// The state of an in-memory broker: the transitions, without locks. They enqueue messages in queues, which
+/// ``takeReached()`` returns for delivery once the lock is released.
 struct InMemoryBrokerState {
     private struct Subscription {
         let connection: InMemoryConnection
@@ -14,7 +14,7 @@ struct InMemoryBrokerState {
         let connection: InMemoryConnection
         let pattern: ChannelPattern
         let queue: HandlerQueue<StoredValue>
-        /// The highest revision so far. Those of all subjects are in one order.
+        /// The highest revision that it has received. Revisions of all subjects form one order.
         var seen: UInt64 = 0
     }
 
@@ -23,7 +23,7 @@ struct InMemoryBrokerState {
         let pattern: ChannelPattern
     }
 
-    /// Called when a durable message is settled.
+    /// Called when a durable message is settled, or released without being settled.
     var onSettle: @Sendable (ConsumerKey, DurableConsumer.Entry, Settlement?) -> Void = { _, _, _ in }
     private let limits: InMemoryBroker.Limits
     private var reached: [any DeliveringQueue] = []
@@ -32,11 +32,11 @@ struct InMemoryBrokerState {
     private var subscriptions: [Subscription] = []
     private var consumers: [ConsumerKey: DurableConsumer] = [:]
     private var responders: [ExactText: [(connection: InMemoryConnection, queue: HandlerQueue<InboundRequest>)]] = [:]
-    /// How many messages each group has been given.
+    /// How many messages each group has received.
     private var groupTurns: [ExactText: Int] = [:]
     private var values: [ExactText: StoredValue] = [:]
     private var watchers: [Watcher] = []
-    /// The durable messages for names that subscribe later, and when they were stored.
+    /// The durable messages kept for names that subscribe later, and when they were stored.
     private var log = Fifo<(entry: DurableConsumer.Entry, time: Double)>()
     private var published = RecentMessages<Void>(limit: 65_536)
 
@@ -72,7 +72,7 @@ struct InMemoryBrokerState {
         enqueue(.connected, in: events)
     }
 
-    /// Nothing more is delivered to it, and its unsettled messages go to others.
+    /// Closes a connection. Nothing more is delivered to it, and its unsettled messages go to others.
     mutating func close(_ connection: InMemoryConnection) {
         connection.phase = .closed
         unsubscribe(connection)
@@ -81,9 +81,10 @@ struct InMemoryBrokerState {
         leaveConsumers(connection)
     }
 
-    /// As long as it is broken, nothing is delivered to it, and its unsettled messages go to others.
+    /// Breaks a connection. Until it is restored, nothing is delivered to it, and its unsettled messages go
+    /// to others.
     ///
-    /// - Returns: The requests that fail because of that.
+    /// - Returns: The requests that have to fail.
     mutating func breakOff(_ connection: InMemoryConnection) -> [FirstResult<TransportReply>] {
         guard connection.isConnected else { return [] }
         connection.phase = .broken(since: .now)
@@ -100,13 +101,14 @@ struct InMemoryBrokerState {
         }
     }
 
-    /// Its messages that are not durable, and its requests, go to others.
+    /// Ends the subscriptions to messages that are not durable and to requests, which then go to others.
     mutating func unsubscribe(_ connection: InMemoryConnection) {
         subscriptions.removeAll { $0.connection === connection }
         for subject in responders.keys { responders[subject]?.removeAll { $0.connection === connection } }
     }
 
-    /// The connection is restored: messages published meanwhile are sent, missed ones delivered.
+    /// Restores a connection: messages that it published meanwhile are sent, and those that it missed are
+    /// delivered.
     mutating func restore(_ connection: InMemoryConnection) {
         guard case .broken(let since) = connection.phase else { return }
         connection.phase = .connected
@@ -146,7 +148,7 @@ struct InMemoryBrokerState {
 
     /// Stores a message for every durable name that matches, and enqueues it for every subscription.
     ///
-    /// - Returns: Whether it was stored: not if one with its identifier was before.
+    /// - Returns: Whether it was stored; false if a message with its identifier was stored before.
     mutating func publishDurably(_ message: TransportMessage) throws -> Bool {
         let identity = message.headers[TransportHeaders.id].map { MessageKey($0) }
         if let identity, published[identity] != nil { return false }
@@ -207,7 +209,7 @@ struct InMemoryBrokerState {
         consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]?.count ?? 0
     }
 
-    /// What is stored for a name, or for names that subscribe later, after a number.
+    /// The messages after a number that are stored for a name, or for names that subscribe later.
     func stored(after number: UInt64, for name: String, on pattern: ChannelPattern) -> [StoredMessage] {
         let consumer = consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]
         let unsettled = Dictionary((consumer?.stored ?? []).map { ($0.number, $0) }) { first, _ in first }
@@ -232,7 +234,7 @@ struct InMemoryBrokerState {
         return messages.values.filter { $0.number > number }.sorted { $0.number < $1.number }
     }
 
-    /// Settles a message that waits for a name.
+    /// Settles a message that is waiting for a name.
     mutating func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) throws {
         keep(pattern, for: name)
         guard consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]?.removeWaiting(number) == true else {
@@ -240,13 +242,13 @@ struct InMemoryBrokerState {
         }
     }
 
-    /// Removes a message that nobody has.
+    /// Removes a message, except where it has been delivered and is unsettled.
     mutating func remove(_ number: UInt64) {
         log.removeAll { $0.entry.number == number }
         for key in Array(consumers.keys) { _ = consumers[key]?.removeWaiting(number) }
     }
 
-    /// Stores messages for a name, if it is new, and earlier ones.
+    /// Begins to store messages for a name if it is new, including earlier ones from a position on.
     private mutating func begin(_ key: ConsumerKey, from position: ReplayStart.Position) {
         guard consumers[key] == nil else { return }
         var consumer = DurableConsumer(pattern: key.pattern)
@@ -265,7 +267,7 @@ struct InMemoryBrokerState {
 
     /// Settles a durable message.
     ///
-    /// - Returns: The delay after which to deliver it again.
+    /// - Returns: The delay after which to deliver it again; nil if it is not delivered again.
     mutating func settle(_ key: ConsumerKey, _ entry: DurableConsumer.Entry, _ settlement: Settlement) -> Duration? {
         guard consumers[key]?.takeUnsettled(entry.number, delivery: entry.deliveries) != nil else { return nil }
         defer { feed(key) }
@@ -337,7 +339,7 @@ struct InMemoryBrokerState {
         tellEverything(to: watchers.count - 1)
     }
 
-    /// Enqueues what is stored for one watcher, except what it has seen.
+    /// Enqueues for one watcher the stored values that it has not received.
     private mutating func tellEverything(to place: Int) {
         let watcher = watchers[place]
         let matching = values.values.filter {

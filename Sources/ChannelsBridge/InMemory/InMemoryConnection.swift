@@ -1,19 +1,20 @@
 internal import Channels
 
 /// What an in-memory broker knows of one transport.
-final class InMemoryConnection: @unchecked Sendable {  // what changes is touched with the lock of the broker held
+final class InMemoryConnection: @unchecked Sendable {  // its variables are guarded by the broker's lock
     enum Phase { case new, connected, broken(since: ContinuousClock.Instant), closed }
 
     let number: Int
     var phase = Phase.new
     var events: HandlerQueue<TransportEvent>?
-    /// Published while the connection is broken.
+    /// Messages published while the connection is broken.
     var unsent: [TransportMessage] = []
     var requests: [ObjectIdentifier: FirstResult<TransportReply>] = [:]
-    /// The queues of its subscriptions, and those of them that are not of durable messages.
+    /// The queues of all its subscriptions, and those that ``Transport/drainSubscriptions(timeout:)`` waits
+    /// for.
     var queues: [any DeliveringQueue] = []
     var drained: [any DeliveringQueue] = []
-    /// Of the durable names that it has subscribed with, also while it is broken.
+    /// Its memberships of durable names, which it keeps while it is broken.
     var memberships: [(key: InMemoryBrokerState.ConsumerKey, member: DurableConsumer.Member)] = []
 
     init(_ number: Int) {
@@ -25,7 +26,7 @@ final class InMemoryConnection: @unchecked Sendable {  // what changes is touche
     }
 }
 
-/// A ``HandlerQueue`` of any items.
+/// A ``HandlerQueue`` of any type of item.
 protocol DeliveringQueue: Sendable {
     func deliver()
     func finish() async

@@ -29,7 +29,8 @@ public final class InMemoryTransport: Transport {
         connection = broker.change { $0.newConnection() }
     }
 
-    /// All capabilities; ``TransportCapabilities/replay`` only if the broker stores messages for it.
+    /// All capabilities, including ``TransportCapabilities/replay`` if the broker stores messages for durable
+    /// names that subscribe later.
     public var capabilities: TransportCapabilities {
         broker.limits.replayedMessages > 0 ? .all : .all.subtracting(.replay)
     }
@@ -43,7 +44,7 @@ public final class InMemoryTransport: Transport {
 
     /// Closes the connection.
     ///
-    /// Messages are lost only if the connection was broken.
+    /// Messages are lost only if the connection is broken.
     public func close(timeout: Duration) async throws {
         let (events, requests, queues, unsent) = broker.change { [connection] broker in
             broker.close(connection)
@@ -73,7 +74,7 @@ public final class InMemoryTransport: Transport {
         broker.change { $0.restore(connection) }
     }
 
-    /// Changes the state of the broker if connected.
+    /// Changes the state of the broker, or throws if the transport is not connected.
     func whileConnected<Result>(
         _ subject: String,
         _ body: (inout InMemoryBrokerState) throws -> Result
@@ -98,7 +99,7 @@ public final class InMemoryTransport: Transport {
 
     /// Publishes a message.
     ///
-    /// While the connection is broken, a message that is not durable is queued.
+    /// While the connection is broken, a message that is not durable is queued, and a durable one throws.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         if durable { return try await publishDurably(message, isRepeated: true) { _ in } }
         try check(message)
@@ -151,7 +152,7 @@ public final class InMemoryTransport: Transport {
 
     // MARK: Requests
 
-    /// Sends a request to one of the responders, in turn.
+    /// Sends a request to one of the responders, which take turns.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         try check(message)
         let error = BridgeError(.timedOut, subject: message.subject, detail: "no reply within \(timeout)")
@@ -162,7 +163,7 @@ public final class InMemoryTransport: Transport {
         return try await first.value(timeout: timeout, clock: broker.clock, else: error)
     }
 
-    /// Receives the requests of a subject; several responders are asked in turn.
+    /// Receives the requests on a subject. Several responders take turns.
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
         try whileConnected(subject) { $0.respond(connection, subject, HandlerQueue(onRequest)) }
     }

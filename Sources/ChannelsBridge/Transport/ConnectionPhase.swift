@@ -1,30 +1,29 @@
 internal import Channels
 
-/// What a transport is connected to, from `connect` to `close`, whichever of them ends first: for the author of a
+/// The connection of a transport between `connect` and `close`, which may overlap: for the author of a
 /// transport.
 public final class ConnectionPhase<Connection: Sendable>: Sendable {
-    /// Tells an attempt to connect from one that was closed before it ended.
+    /// Identifies an attempt to connect, so that one that was closed before it ended is recognized.
     private final class Attempt: Sendable {}
 
     private enum Phase {
         case new, connecting(Attempt), connected(Connection), closed
     }
 
-    /// Guarded by its lock.
     private let phase = Locked(Phase.new)
-    /// What the errors begin with.
+    /// What the details of errors begin with.
     private let place: String?
 
     /// Creates a phase without a connection.
     ///
-    /// - Parameter place: What the errors begin with, such as the path of a file.
+    /// - Parameter place: What the details of errors begin with, such as the path of a file.
     public init(_ place: String? = nil) { self.place = place }
 
-    /// Connects, if it is not connected.
+    /// Connects with `open`, unless there already is a connection or an attempt to make one.
     ///
     /// - Parameter abandon: Ends a connection that was closed while it was being made.
-    /// - Throws: ``BridgeError/Code/alreadyRunning``; ``BridgeError/Code/closed`` if it was closed meanwhile; what
-    ///   `open` throws.
+    /// - Throws: ``BridgeError/Code/alreadyRunning``; ``BridgeError/Code/closed`` if it was closed meanwhile;
+    ///   the errors of `open`.
     public func connect(
         _ open: () async throws -> Connection,
         abandon: (Connection) async -> Void
@@ -49,7 +48,8 @@ public final class ConnectionPhase<Connection: Sendable>: Sendable {
         return connection
     }
 
-    /// Returns whether it is still that attempt.
+    /// Ends an attempt with another phase. Returns false, and changes nothing, if the attempt is no longer
+    /// the current one.
     private func end(_ attempt: Attempt, with next: Phase) -> Bool {
         phase.withLock { phase in
             guard case .connecting(let found) = phase, found === attempt else { return false }
@@ -58,9 +58,9 @@ public final class ConnectionPhase<Connection: Sendable>: Sendable {
         }
     }
 
-    /// Ends the connection, and an attempt to connect.
+    /// Ends the connection, or an attempt to connect.
     ///
-    /// - Returns: What has to be closed now; nil if there is nothing.
+    /// - Returns: The connection, which the caller has to close; nil if there is none.
     public func close() -> Connection? {
         let former = phase.withLock { phase in
             defer { phase = .closed }

@@ -5,23 +5,25 @@ internal import Synchronization
 public struct InboundMessage: Sendable {
     /// The message.
     public let message: TransportMessage
-    /// How often the broker has delivered a durable message to this name, including this time; 1 for messages
-    /// that are not durable.
+    /// How often the broker has delivered a durable message for this durable name, including this time; 1 for
+    /// messages that are not durable.
     ///
-    /// Includes deliveries to processes that ended before settling it, as far as the broker counts them.
+    /// It includes deliveries to processes that ended before they settled the message, as far as the broker
+    /// counts them.
     public let deliveryCount: Int
-    /// The broker's identifier of a durable message, constant across deliveries, such as its number in a
-    /// stream. If nil, the bridge identifies it by its envelope.
+    /// The broker's identifier of a durable message, such as its number in a stream. It is the same in every
+    /// delivery. If it is nil, the bridge identifies the message by its envelope.
     public let identity: String?
-    /// The number of a durable message in its stream, if the broker has one: ``ReplayStart/sequence(_:)``.
+    /// The number of a durable message in its stream, if the broker has streams. ``ReplayStart/sequence(_:)``
+    /// takes such a number.
     ///
-    /// With it a bridge knows which of two messages with one identifier was stored first: only the later one
+    /// It tells a bridge which of two messages with the same identifier was stored first. Only the later one
     /// is a duplicate.
     public let sequence: UInt64?
     /// Settles a durable message; nil if the message is not durable.
     ///
-    /// May be called from any thread, and does not wait. Only the first call counts. If the message is released
-    /// without one, or the connection is lost, the broker delivers it again.
+    /// It may be called from any thread, and does not wait. Only the first call counts. If the message is
+    /// released without a call, or the connection is lost, the broker delivers the message again.
     public let settle: (@Sendable (Settlement) -> Void)?
 
     /// When the broker stored a durable message, by its clock, as Foundation's `timeIntervalSince1970`. Nil if the
@@ -32,19 +34,20 @@ public struct InboundMessage: Sendable {
     /// in `RemoteDelivery.transportContext`.
     public var context: (any DeliveryContext)?
 
-    /// Why the transport could read a durable message only in part. A bridge makes the message a dead letter then.
+    /// Why the transport could read only a part of a durable message; nil if it could read all of it. A
+    /// bridge makes such a message a dead letter.
     public var problem: BridgeError?
 
-    /// Removes a durable message that cannot be handled, and stores its dead letter, in one transaction: both or
-    /// neither. Nil if the transport has no such transactions.
+    /// Removes a durable message that cannot be handled, and stores its dead letter, in one transaction. Nil
+    /// if the transport has no such transactions.
     ///
-    /// Returns false, and stores nothing, if the message no longer belongs to this delivery, because a listener has
-    /// settled it or another process now has it. Once it has returned, no listener can settle the message. The bridge
-    /// then settles or releases it, so that it takes up no room, which changes nothing that is stored. If it throws,
-    /// nothing has changed.
+    /// It returns false, and stores nothing, if the message no longer belongs to this delivery, because a
+    /// listener has settled it or another process now has it. Once it has returned, no listener can settle
+    /// the message. The bridge then settles or releases the message to free its place, which changes nothing
+    /// that is stored. If it throws, nothing has changed.
     ///
-    /// Called while listeners may still be running, which may be about to commit a settlement of their own: whichever
-    /// transaction commits first decides.
+    /// Listeners may still be running when it is called, and may be about to commit a settlement of their
+    /// own: whichever transaction commits first decides.
     ///
     /// - Parameter letter: The letter, with its own subject and identifier.
     /// - Throws: The errors of ``Transport/publish(_:durable:)`` for a durable message.
@@ -75,7 +78,7 @@ public struct InboundMessage: Sendable {
     }
 }
 
-/// Tells once how a durable message has ended.
+/// Reports exactly once how a durable message has ended: with a settlement, or released without one.
 private final class Unsettled: Sendable {
     private let onEnd: @Sendable (Settlement?) -> Void
     private let hasEnded = Atomic<Bool>(false)
@@ -89,28 +92,31 @@ private final class Unsettled: Sendable {
     }
 }
 
-/// What a transport keeps with a durable message that a listener can settle in a transaction of its own: the inbox.
+/// What a transport attaches to a durable message so that a listener can settle it in a transaction of its
+/// own: the inbox.
 ///
 /// Set ``InboundMessage/context`` to a type of your own, and extend `Posted` with a method that finds it in
 /// `delivery?.transportContext` and settles the message on the listener's connection.
 public protocol DeliveryContext: Sendable {
     /// Whether a listener has settled the message in its transaction. If the transaction is rolled back, the
-    /// transport delivers the message again, and it is not a duplicate then.
+    /// transport delivers the message again, and that delivery is not a duplicate.
     ///
-    /// While it is true, ``Settlement/acknowledged`` changes nothing if the transaction was committed; otherwise
-    /// the transport treats it as ``Settlement/retry(after:)``.
+    /// If it is true and the transaction was committed, ``Settlement/acknowledged`` changes nothing. If the
+    /// transaction was not committed, the transport treats ``Settlement/acknowledged`` as
+    /// ``Settlement/retry(after:)``.
     var isSettledByListener: Bool { get }
 }
 
 extension RemoteDelivery {
-    /// What the transport keeps with the message, for the method with which a listener settles it; nil if it keeps nothing.
+    /// What the transport attached to the message, for the method with which a listener settles it; nil if
+    /// there is nothing.
     public var transportContext: (any DeliveryContext)? { context as? any DeliveryContext }
 }
 
 extension InboundMessage {
-    /// What the listeners can know of how the message came.
+    /// What listeners can find out about how the message arrived.
     func delivery(of envelope: EventEnvelope) -> RemoteDelivery {
-        // A letter that was put back has an identifier of its own besides that of its message.
+        // A letter that was put back has its own identifier in addition to that of its message.
         let former = settle == nil ? nil : message.headers[DeadLetterHeader.id]
         return RemoteDelivery(
             id: former.flatMap { try? $0.percentDecoded(DeadLetterHeader.id, "") } ?? envelope.id ?? identity ?? "",

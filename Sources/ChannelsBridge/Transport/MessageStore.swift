@@ -2,37 +2,38 @@ public import Channels
 
 /// A transport that can list what it stores and change single messages: for dead letters, and for tools.
 ///
-/// With it, ``DeadLetterBox`` lists letters, puts one of them back and drops one.
+/// ``DeadLetterBox`` needs it to list letters, and to put back or drop one of them.
 public protocol MessageStore: Transport {
-    /// Returns how many messages a durable name has yet to settle, including those delivered to a process; 0 if
-    /// the broker does not know the name.
+    /// Returns how many messages a durable name has not settled yet, including those delivered to a process;
+    /// 0 if the broker does not know the name.
     func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int
 
-    /// Returns the next stored messages that match a pattern, in the order stored: a page of them, empty at the end.
+    /// Returns the next page of stored messages that match a pattern, in the order in which they were stored.
+    /// After the last page, it is empty.
     ///
     /// - Parameters:
-    ///   - number: The number of the last message of the page before; 0 to begin.
-    ///   - limit: How many messages a page has at most. It may have fewer.
-    ///   - name: The durable name of which ``StoredMessage/isSettled`` tells.
+    ///   - number: The number of the last message of the previous page; 0 for the first page.
+    ///   - limit: The largest number of messages in the page, which may have fewer.
+    ///   - name: The durable name to which ``StoredMessage/isSettled`` refers.
     func stored(after number: UInt64, matching pattern: ChannelPattern, atMost limit: Int, settledBy name: String)
         async throws -> [StoredMessage]
 
-    /// Settles a message for a durable name, also if the messages before it are not settled. A broker that cannot do
-    /// that removes the message.
+    /// Settles a message for a durable name, even if earlier messages are not settled. If the broker cannot
+    /// do that, it removes the message.
     ///
-    /// - Throws: ``BridgeError/Code/refused`` if it is settled, or another process has it.
+    /// - Throws: ``BridgeError/Code/refused`` if the message is already settled, or another process has it.
     func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws
 
     /// Removes a stored message, for all durable names.
     func remove(_ number: UInt64, on pattern: ChannelPattern) async throws
 
-    /// Makes sure that dead letters are kept until somebody puts them back. Called before each one is stored.
+    /// Ensures that dead letters are kept until somebody puts them back. Called before each one is stored.
     ///
     /// The default does nothing: for brokers that store every durable message.
     ///
     /// - Parameters:
     ///   - subject: The subject of the letter.
-    ///   - prefix: With what the subjects of all letters begin, before a dot.
+    ///   - prefix: What the subjects of all letters begin with, before a dot.
     func prepare(forLetterOn subject: String, under prefix: String) async throws
 }
 

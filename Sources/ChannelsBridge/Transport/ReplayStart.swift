@@ -3,8 +3,8 @@ internal import Channels
 /// The message with which a durable name starts when it subscribes for the first time: ``beginning``, unless
 /// the route or the subscription says otherwise.
 ///
-/// A name that the broker knows continues where it was, whatever the start is. To receive messages again, use
-/// a new name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .beginning)`.
+/// A name that the broker already knows continues where it left off, and ignores this. To receive messages
+/// again, use a new name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .beginning)`.
 public struct ReplayStart: Hashable, Sendable {
     /// Which message that is, for the author of a transport.
     public enum Position: Hashable, Sendable {

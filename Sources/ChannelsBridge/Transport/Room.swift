@@ -1,7 +1,7 @@
 internal import Channels
 
-/// Room for a number of messages that have a number of bytes together. One that is larger than all of it has room where
-/// there is nothing else.
+/// Room for a number of messages with a total number of bytes. A message that is larger than all of the room
+/// fits if the room is empty.
 package struct Room: Sendable {
     package let limit: Int
     package let byteLimit: Int
@@ -19,7 +19,8 @@ package struct Room: Sendable {
 
     package var isEmpty: Bool { count == 0 }
 
-    /// How many more messages, and bytes, have room; negative if it holds a message that is larger than all of it.
+    /// How many more messages and bytes fit. The bytes are negative while it holds a message that is larger
+    /// than all of the room.
     package var free: (messages: Int, bytes: Int) { (limit - count, byteLimit - bytes) }
 
     package func has(roomFor bytes: Int) -> Bool { isEmpty || count < limit && self.bytes <= byteLimit - bytes }

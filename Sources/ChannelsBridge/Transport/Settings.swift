@@ -1,8 +1,8 @@
 internal import Channels
 
-/// How every configuration refuses what makes no sense.
+/// Validates the limits and times of configurations.
 package enum Settings {
-    /// Traps if a limit or a time is not positive, and names it.
+    /// Traps if a limit or a time is not positive, with a message that names it.
     package static func check(_ type: String, limits: [(String, Int?)], times: [(String, Duration?)]) {
         for case (let name, let time?) in times {
             require(time > .zero, "\(type).\(name) is \(time); it must be positive: write a time above .zero")

@@ -1,6 +1,6 @@
 /// What a transport has stored, for monitoring.
 ///
-/// A figure is nil where the transport does not know it.
+/// A value is nil if the transport does not know it.
 ///
 /// Read it with ``Bridge/storeStatus()`` or ``Transport/storeStatus(deadLetters:)``. Nothing is counted until
 /// then.

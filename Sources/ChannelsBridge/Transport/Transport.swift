@@ -3,56 +3,56 @@ public import Channels
 /// A connection to a message broker, used by a ``Bridge``.
 ///
 /// Wrap a client library in a transport to carry channels over its broker. ``InMemoryTransport`` is an
-/// example; the module `ChannelsBridgeTesting` has a suite that checks a conformance.
+/// example. The module `ChannelsBridgeTesting` has a suite that checks whether a transport conforms.
 ///
 /// ## Lifecycle
 ///
-/// A transport belongs to one bridge: ``connect(onEvent:)``, then any number of calls of the other methods,
-/// in any order and concurrently, then ``close(timeout:)``. After that, and after a `connect` that threw, it
-/// may be connected again; no subscription or request of the earlier connection is left then. Before
+/// A transport belongs to one bridge. The bridge calls ``connect(onEvent:)``, then any number of other
+/// methods, in any order and concurrently, then ``close(timeout:)``. After that, or after a `connect` that
+/// threw, it may connect again; no subscription or request of the earlier connection remains. Before
 /// `connect` has returned, and after `close`, every other method throws ``BridgeError/Code/notConnected`` or
 /// ``BridgeError/Code/closed``. If the connection breaks, the transport restores it together with its
-/// subscriptions, and reports both as events.
+/// subscriptions, and reports the loss and the return as events.
 ///
 /// ## Behavior
 ///
-/// - Every subject and header passed to it is valid, as ``TransportMessage`` guarantees. If the broker
-///   delivers a message with an invalid header, the transport leaves that out or escapes it; with an invalid
-///   subject, it reports ``TransportEvent/failed(_:)`` and drops the message.
-/// - Subjects, patterns, groups and durable names are equal if their Unicode scalars are. A `String` also
-///   equals its canonical equivalents, `é` in one scalar and in two: use its bytes as a key.
-/// - No method blocks a thread. A method that has to wait suspends, and throws `CancellationError` or returns
-///   soon after its task is cancelled.
+/// - Every subject and header passed to the transport is valid, as ``TransportMessage`` guarantees. If the
+///   broker delivers a message with an invalid header, the transport leaves out or escapes the header. If the
+///   subject is invalid, the transport reports ``TransportEvent/failed(_:)`` and drops the message.
+/// - Subjects, patterns, groups and durable names are equal if their Unicode scalars are. Use the bytes of a
+///   `String` as a key, because a `String` also equals its canonical equivalents: `é` as one scalar equals
+///   `é` as two.
+/// - No method blocks a thread. A method that has to wait suspends; soon after its task is cancelled, it
+///   throws `CancellationError` or returns.
 /// - Handlers are called with no lock held, one call at a time per subscription, in the order in which the
-///   broker delivers. They do not block: they put the message into a buffer. Handlers of different
+///   broker delivers. A handler does not block: it puts the message into a buffer. Handlers of different
 ///   subscriptions may run concurrently.
 /// - Messages that one task publishes on one subject arrive in that order, including durable ones.
-/// - A process also receives its own messages if it subscribes to them; the bridge filters them
-///   out, unless a route delivers them under another name.
-/// - Failures are ``BridgeError``s with the subject involved. Failures outside of a call are events.
+/// - A process also receives its own messages if it subscribes to them; the bridge filters them out, unless a
+///   route delivers them under another name.
+/// - Failures are ``BridgeError``s that name the subject involved. Failures outside a call are events.
 public protocol Transport: Sendable {
-    /// The transport's capabilities beyond publishing and subscribing at most once. Constant, and known
-    /// before `connect`.
+    /// What the transport can do beyond delivery at most once. Constant, and known before `connect`.
     var capabilities: TransportCapabilities { get }
 
     /// Connects to the broker, and returns when messages can be published.
     ///
-    /// Makes a single attempt; a bridge retries.
+    /// It makes a single attempt; a bridge retries.
     ///
-    /// - Parameter onEvent: Called for each event, from any thread, one call at a time; first with
+    /// - Parameter onEvent: Called for each event, from any thread, one call at a time. The first event is
     ///   ``TransportEvent/connected``, before `connect` returns.
     /// - Throws: ``BridgeError/Code/notConnected`` if a later attempt may succeed;
     ///   ``BridgeError/Code/authenticationFailed`` and ``BridgeError/Code/certificateRejected``, which end
-    ///   the bridge. ``BridgeError/Code/alreadyRunning`` if it is connected.
+    ///   the bridge. ``BridgeError/Code/alreadyRunning`` if it is already connected.
     func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws
 
     /// Publishes a message.
     ///
-    /// Without `durable`, returns when the message is in the connection's buffer. Delivery is at most once:
-    /// accepted does not mean delivered. If the buffer is full, the call waits while the connection drains
-    /// it; while there is no connection, it throws ``BridgeError/Code/bufferFull``.
+    /// Without `durable`, it returns when the message is in the connection's buffer. Delivery is at most
+    /// once: accepted does not mean delivered. If the buffer is full, the call waits while the connection
+    /// drains it; while there is no connection, it throws ``BridgeError/Code/bufferFull``.
     ///
-    /// With `durable`, returns when the broker has acknowledged that it stored the message. Delivery is at
+    /// With `durable`, it returns when the broker has acknowledged that it stored the message. Delivery is at
     /// least once. A message published again with the same header ``TransportHeaders/id`` is acknowledged and
     /// may be dropped by the broker.
     ///
@@ -65,17 +65,18 @@ public protocol Transport: Sendable {
 
     /// Publishes a durable message without waiting for the acknowledgement.
     ///
-    /// Returns when the message is in the connection's buffer, so that calls of one task keep their order
-    /// while several messages are not acknowledged yet. A single attempt: it does not retry. The default
+    /// It returns when the message is in the connection's buffer, so that calls of one task keep their order
+    /// while several messages are not acknowledged yet. It makes a single attempt. The default implementation
     /// publishes and waits.
     ///
     /// - Parameters:
     ///   - message: The message, with the header ``TransportHeaders/id``.
     ///   - isRepeated: Whether an earlier attempt may have been stored. If not, and the broker says that it
-    ///     has a message with this identifier, the result is ``BridgeError/Code/duplicateIdentifier``.
+    ///     already has a message with this identifier, the result is
+    ///     ``BridgeError/Code/duplicateIdentifier``.
     ///   - onResult: Called once, from any thread, with nil when the broker has stored the message. It does
     ///     not block. Not called if the method throws.
-    /// - Throws: The errors of ``publish(_:durable:)``, without delay if there is no connection.
+    /// - Throws: The errors of ``publish(_:durable:)``; if there is no connection, without delay.
     func publishDurably(
         _ message: TransportMessage,
         isRepeated: Bool,
@@ -88,17 +89,17 @@ public protocol Transport: Sendable {
     /// is delivered. This also holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
     ///
     /// A new durable name starts with the oldest stored message, unless ``TransportSubscription/start`` says
-    /// otherwise. Each of its messages has an ``InboundMessage/settle``. It depends on the broker whether
-    /// messages that were published without `durable` are also delivered. The name persists at the broker
-    /// after closing. Messages that are unsettled when the connection ends, or when the broker's
+    /// otherwise. Each of its messages has an ``InboundMessage/settle``. Whether it also receives messages
+    /// that were published without `durable` depends on the broker. The broker keeps the name after the
+    /// transport is closed. Messages that are unsettled when the connection ends, or when the broker's
     /// acknowledgement wait is over, are delivered again. No more than
     /// ``TransportSubscription/prefetchLimit`` messages are unsettled at a time.
     ///
     /// - Parameters:
-    ///   - subscription: The pattern, and for durable messages the name and how much to fetch.
+    ///   - subscription: The pattern and, for durable messages, the name and how much to fetch.
     ///   - onMessage: Called for each message.
-    /// - Throws: ``BridgeError/Code/permissionDenied`` if the broker reports it in time, otherwise it is an
-    ///   event; ``BridgeError/Code/notStored`` while the broker stores no messages that match;
+    /// - Throws: ``BridgeError/Code/permissionDenied`` if the broker reports it in time (otherwise it is an
+    ///   event); ``BridgeError/Code/notStored`` while the broker stores no messages that match;
     ///   ``BridgeError/Code/unsupported``.
     func subscribe(
         _ subscription: TransportSubscription,
@@ -107,13 +108,13 @@ public protocol Transport: Sendable {
 
     /// Sends a request and waits for its reply.
     ///
-    /// - Parameter timeout: How long to wait, which may be longer than a clock can express. With zero or
-    ///   less, nothing is sent.
+    /// - Parameter timeout: How long to wait. It may be longer than a clock can express. With zero or less,
+    ///   nothing is sent.
     /// - Throws: ``BridgeError/Code/noResponder`` immediately if the broker knows that there is no responder;
     ///   ``BridgeError/Code/timedOut``.
     func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply
 
-    /// Receives the requests of a subject, until the transport is closed.
+    /// Receives the requests on a subject, until the transport is closed.
     ///
     /// If several transports respond, each request goes to one of them.
     ///
@@ -129,9 +130,11 @@ public protocol Transport: Sendable {
 
     /// Stores a message as the last value of its subject, if there is none.
     ///
-    /// The default always stores it, which lets a starting process replace the values of others.
+    /// The default implementation always stores it, so a process that starts may replace the values of
+    /// others.
     ///
-    /// - Returns: The revision of the value; nil if there is another, which ``watch(_:onValue:)`` delivers.
+    /// - Returns: The revision of the value; nil if there is another value, which ``watch(_:onValue:)``
+    ///   delivers.
     /// - Throws: The errors of ``store(_:)``.
     func storeIfNone(_ message: TransportMessage) async throws -> UInt64?
 
@@ -140,37 +143,37 @@ public protocol Transport: Sendable {
     /// - Parameters:
     ///   - pattern: A subject, or a pattern with `*` and `>`.
     ///   - onValue: Called for the currently stored value of each subject that has one, before `watch`
-    ///     returns; then for later values, also of subjects that had none. The subject is that of
-    ///     ``StoredValue/message``. Values of one subject come in order of revision, no revision twice. Those
-    ///     that have been replaced may be skipped. The last value of a subject is never skipped, even after a
+    ///     returns; then for later values, also of subjects that had none. ``StoredValue/message`` has the
+    ///     subject. Values of one subject arrive in order of revision, and no revision arrives twice. Values
+    ///     that have been replaced may be skipped, but the last value of a subject never is, even after a
     ///     reconnection.
     func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws
 
-    /// Ends the subscriptions to requests and to messages that are not durable, so that other members receive
-    /// them from now on.
+    /// Ends the subscriptions to requests and to messages that are not durable, so that other group members
+    /// receive them from now on.
     ///
-    /// Returns when every message and request that the broker has delivered to this connection has reached
-    /// its handler, or when that is impossible. An ending bridge calls it before its listeners finish,
-    /// because these messages go to no other member. The default does nothing.
+    /// It returns when every message and request that the broker has delivered to this connection has reached
+    /// its handler, or when that is impossible. A bridge that ends calls it before its listeners finish,
+    /// because no other member would receive these messages. The default implementation does nothing.
     ///
     /// - Parameter timeout: How long it may take.
     func drainSubscriptions(timeout: Duration) async
 
     /// Reports what is stored, for monitoring.
     ///
-    /// It is called at intervals, so it reads no more than the waiting messages. The default throws
-    /// ``BridgeError/Code/unsupported``.
+    /// It is called at intervals, so it should read no more than the waiting messages. The default
+    /// implementation throws ``BridgeError/Code/unsupported``.
     ///
-    /// - Parameter deadLetters: The subject under which dead letters are kept; nil if none are.
+    /// - Parameter deadLetters: The subject under which dead letters are kept; nil if none are kept.
     func storeStatus(deadLetters: String?) async throws -> [StoreStatus]
 
     /// Closes the connection.
     ///
     /// No handler is called after it has returned. Calling it again does nothing.
     ///
-    /// Stops receiving, sends the messages in the buffer, and then releases everything, even if not all could
-    /// be sent in time. Unsettled durable messages are soon delivered again, to another subscriber of the
-    /// name. Pending calls of other methods throw ``BridgeError/Code/closed``.
+    /// It stops receiving, sends the messages in the buffer, and then releases everything, even if not all
+    /// could be sent in time. Unsettled durable messages are soon delivered again, to another subscriber of
+    /// the name. Pending calls of other methods throw ``BridgeError/Code/closed``.
     ///
     /// - Parameter timeout: How long sending the buffer may take.
     /// - Throws: ``BridgeError/Code/closingTimedOut`` if published messages were, or may have been, lost.

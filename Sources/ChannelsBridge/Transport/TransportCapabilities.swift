@@ -1,4 +1,4 @@
-/// What a transport can do beyond publishing and subscribing at most once, with headers.
+/// What a transport can do beyond delivering messages with headers at most once.
 public struct TransportCapabilities: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: Int
@@ -17,8 +17,8 @@ public struct TransportCapabilities: OptionSet, Hashable, Sendable {
 
     /// Groups: each message that is not durable goes to one subscriber of a group.
     public static let groups = TransportCapabilities(rawValue: 1 << 3)
-    /// Replay: durable messages are stored even while no durable name is known; a new name starts with them,
-    /// or where its subscription says.
+    /// Replay: durable messages are stored even if no durable name is known; a new name starts with them, or
+    /// where its subscription says.
     public static let replay = TransportCapabilities(rawValue: 1 << 4)
 
     /// Everything.

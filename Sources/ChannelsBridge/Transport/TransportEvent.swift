@@ -1,4 +1,4 @@
-/// An event of a connection outside of any call.
+/// An event of a connection outside any call.
 public enum TransportEvent: Sendable {
     /// The connection was established for the first time.
     case connected
@@ -9,20 +9,20 @@ public enum TransportEvent: Sendable {
     ///
     /// Messages that others published at most once during the gap, and messages in flight when the connection
     /// broke, may have been lost. `unsent` is the number of messages of this process that are known to be
-    /// lost since the last such event. Those that did not fit into the buffer threw
-    /// ``BridgeError/Code/bufferFull`` and are not included.
+    /// lost since the last such event. Messages that did not fit into the buffer are not included: publishing
+    /// them threw ``BridgeError/Code/bufferFull``.
     case reconnected(gap: Duration, unsent: Int)
     /// The broker has lost the last values that it had stored. Later values still have higher revisions.
     ///
-    /// Reported once with nil when the loss is noticed, then once for each subject without a value that is
-    /// watched by its name; those that match a watched pattern with wildcards may be left out. A bridge stores
-    /// the values of its process again.
+    /// It is reported with nil when the loss is noticed, and then for each subject that is watched by its
+    /// name and has no value. Subjects that only match a watched pattern with wildcards may be left out. A
+    /// bridge stores the values of its process again.
     case lastValuesLost(subject: String?)
     /// Messages were dropped because they arrived faster than they were handled. `dropped` is their number
     /// since the last such event for the pattern.
     case slowConsumer(pattern: String, dropped: Int)
-    /// Something failed outside of a call: a permission was refused, or the broker sent an invalid message.
+    /// Something failed outside a call: a permission was refused, or the broker sent an invalid message.
     case failed(BridgeError)
-    /// The connection has ended for good, not by ``Transport/close(timeout:)``.
+    /// The connection has ended for good, but not because of ``Transport/close(timeout:)``.
     case closed(reason: BridgeError?)
 }

@@ -1,10 +1,10 @@
 internal import Channels
 
-/// The headers of a message: names with a value each, in the order in which they were set.
+/// The headers of a message: names with one value each, in the order in which they were set.
 ///
 /// A name consists of visible ASCII characters other than a colon; case is ignored. A value has no control
-/// characters, and no leading or trailing space, because brokers remove it. ``set(_:for:)`` throws if one is
-/// invalid, so a value cannot inject another header or a command.
+/// characters, and no leading or trailing space, because brokers would remove it. ``set(_:for:)`` throws if a
+/// name or value is invalid, so a value cannot inject another header or a command.
 public struct TransportHeaders: Hashable, Sendable {
     package private(set) var fields: [Field] = []
 
@@ -30,7 +30,7 @@ public struct TransportHeaders: Hashable, Sendable {
     /// Creates empty headers.
     public init() {}
 
-    /// Creates empty headers with memory for some.
+    /// Creates empty headers with memory for this many.
     package init(capacity: Int) {
         fields.reserveCapacity(capacity)
     }
@@ -53,8 +53,8 @@ public struct TransportHeaders: Hashable, Sendable {
         setValid(value, for: name)
     }
 
-    /// Throws unless name and value fit into a header line. A space at an end is refused, too: receivers
-    /// remove it, and the rest may be empty.
+    /// Throws unless the name and the value fit into a header line. A space at either end is refused as well,
+    /// because receivers remove it, and the rest may be empty.
     ///
     /// - Throws: ``BridgeError/Code/invalidHeader``.
     package static func check(_ value: String, for name: String) throws(BridgeError) {
@@ -86,12 +86,12 @@ public struct TransportHeaders: Hashable, Sendable {
         }
     }
 
-    /// Adds a header known to be valid and not to be set.
+    /// Adds a header known to be valid and not yet set.
     package mutating func append(valid value: String, for name: String) {
         fields.append(Field(name: name, value: value))
     }
 
-    /// A copy of these headers, with memory for some more.
+    /// A copy of these headers, with memory for this many more.
     package func reserving(more count: Int) -> TransportHeaders {
         var headers = TransportHeaders(capacity: fields.count + count)
         headers.fields += fields
@@ -100,7 +100,7 @@ public struct TransportHeaders: Hashable, Sendable {
 
     private static func areEqual(_ left: String, _ right: String) -> Bool {
         guard left.utf8.count == right.utf8.count else { return false }
-        // Mostly in the same case, which is faster to find out.
+        // Most names have the same case, which is faster to check.
         return left == right || zip(left.utf8, right.utf8).allSatisfy { $0 == $1 || lowercased($0) == lowercased($1) }
     }
 

@@ -1,7 +1,8 @@
 public import Channels
 
 extension TransportMessage {
-    /// Encodes a message as a bridge does, for a transport's outbox: a method that stores it in the user's transaction.
+    /// Encodes a message as a bridge does, for a transport's outbox: a method that stores messages in the
+    /// user's transaction.
     ///
     /// It has an envelope with a new identifier, the source `outbox` and the current time.
     ///
@@ -9,7 +10,7 @@ extension TransportMessage {
     ///   - message: The message.
     ///   - channel: The channel on whose name it is posted.
     ///   - type: The name of the type in the envelope; by default the name of `Message`.
-    ///   - codec: The codec of the receiving routes: JSON by default.
+    ///   - codec: The codec of the receiving routes, JSON by default.
     ///   - subjectPrefix: The ``BridgeConfiguration/subjectPrefix`` of the receiving bridges.
     /// - Throws: ``BridgeError/Code/invalidName`` for the channel of a type, which has no name, or for a subject
     ///   that is too long; ``BridgeError/Code/unencodable``.

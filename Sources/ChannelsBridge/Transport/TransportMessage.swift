@@ -3,8 +3,8 @@ internal import Channels
 /// A message to or from a broker: a subject, headers and bytes.
 ///
 /// It is valid by construction, so no transport has to validate it again. The subject is a valid channel
-/// name, without white space, control characters or wildcards (`"x 0\r\n\r\nPUB admin"` cannot be one), and
-/// the headers are valid as well.
+/// name, without white space, control characters or wildcards, so `"x 0\r\n\r\nPUB admin"` cannot be one. The
+/// headers are valid as well.
 public struct TransportMessage: Hashable, Sendable {
     private let key: ExactText
     /// The subject it is published to: the name of the channel.
@@ -29,7 +29,7 @@ public struct TransportMessage: Hashable, Sendable {
         }
     }
 
-    /// For a subject that is the text of a channel name.
+    /// Creates a message whose subject is known to be the text of a channel name.
     package init(valid subject: String, headers: TransportHeaders, body: [UInt8]) {
         key = ExactText(subject)
         self.headers = headers
@@ -47,7 +47,7 @@ extension TransportMessage: CustomStringConvertible {
 extension [UInt8] {
     private static let mostShown = 200
 
-    /// A body in a log: its size and, if it is text, the text, of which a long one is truncated.
+    /// A body in a log: its size and, if it is text, the text, truncated if it is long.
     var described: String {
         let size = counted(count, "byte")
         guard let text = String(validating: self, as: UTF8.self)?.unicodeScalars, !text.isEmpty,

@@ -2,12 +2,12 @@ public import Channels
 
 /// What a transport subscribes to.
 ///
-/// Without a durable name: the messages published from now on, durable or not, at most once; with a group,
-/// only those not given to another member.
+/// Without a durable name, the subscription receives the messages published from now on, durable or not, at
+/// most once. With a group, each message goes to one of its members.
 ///
-/// With a durable name: the durable messages not yet settled under this name and pattern, at least once. At
-/// the first subscription, these are all that the broker has stored, unless ``start`` says otherwise.
-/// Processes that subscribe with the same name and pattern form a queue group.
+/// With a durable name, it receives the durable messages not yet settled under this name and pattern, at
+/// least once. At the first subscription, these are all messages that the broker has stored, unless ``start``
+/// says otherwise. Processes that subscribe with the same name and pattern form a queue group.
 public struct TransportSubscription: Hashable, Sendable {
     /// A subject, or a pattern with `*` and `>`.
     public var pattern: ChannelPattern
@@ -22,13 +22,13 @@ public struct TransportSubscription: Hashable, Sendable {
         get { exactGroup?.text }
         set { exactGroup = newValue.map { ExactText($0) } }
     }
-    /// Where the durable name starts, if the broker does not know it. If nil, the default of the transport,
-    /// usually ``ReplayStart/beginning``.
+    /// Where the durable name starts if the broker does not know it. If this is nil, it is the default of the
+    /// transport, usually ``ReplayStart/beginning``.
     public var start: ReplayStart?
-    /// How many messages of the durable name may be delivered to this transport and be unsettled. The
-    /// transport fetches no more; the others wait at the broker. Must be positive.
+    /// How many unsettled messages of the durable name this transport may hold. It fetches no more; the
+    /// others wait at the broker. Must be positive.
     public var prefetchLimit: Int
-    /// How many bytes the unsettled messages may have together, with headers. A single larger message is
+    /// How many bytes the unsettled messages may have together, including headers. A single larger message is
     /// delivered when nothing else is unsettled. Must be positive.
     public var prefetchByteLimit: Int
 

@@ -1,10 +1,10 @@
 internal import Channels
 
-/// Delays between retries, each twice the one before, up to a limit.
+/// Delays between retries, each twice as long as the one before, up to a limit.
 public struct Backoff: Hashable, Sendable {
     /// The delay before the first retry.
     public var first: Duration
-    /// The longest delay. With ``first``, all delays are equal.
+    /// The longest delay. If it equals ``first``, all delays are equal.
     public var limit: Duration
 
     /// Creates a back-off.
@@ -16,7 +16,7 @@ public struct Backoff: Hashable, Sendable {
         check()
     }
 
-    /// Traps if its values, which may have been changed since, make no back-off.
+    /// Traps if a duration is negative: they may have been changed since the back-off was created.
     func check() {
         require(
             first >= .zero && limit >= .zero,
@@ -31,7 +31,7 @@ public struct Backoff: Hashable, Sendable {
         var delay = min(first, limit)
         guard delay > .zero else { return delay }
         for _ in 1..<max(repetition, 1) {
-            // The product might be too large for a duration.
+            // Compared before doubling, because the product might overflow.
             guard delay <= limit / 2 else { return limit }
             delay *= 2
         }

@@ -1,8 +1,8 @@
 internal import Channels
 
-/// Wakes one waiting task. If no task is waiting, one ring is remembered for the next wait.
+/// Wakes the one task that waits. If none is waiting, one ring is remembered for the next wait.
 ///
-/// Guarded by its lock; continuations are resumed without it.
+/// `state` is guarded by its lock; continuations are resumed without it.
 final class Bell: Sendable {
     private struct State {
         var hasRung = false
@@ -23,7 +23,7 @@ final class Bell: Sendable {
         waiting?.resume()
     }
 
-    /// Suspends until the bell rings or the task is cancelled. One task at a time.
+    /// Suspends until the bell rings or the task is cancelled. Only one task may wait at a time.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

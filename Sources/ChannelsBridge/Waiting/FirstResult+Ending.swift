@@ -1,7 +1,7 @@
 package import Channels
 
 extension FirstResult {
-    /// Waits for the result, once, and at most until the task is cancelled.
+    /// Waits for the result, or until the task is cancelled. May be called once.
     ///
     /// - Throws: The error it was settled with, or `CancellationError`.
     package func valueUnlessCancelled() async throws -> Value {
@@ -12,10 +12,10 @@ extension FirstResult {
         }
     }
 
-    /// Waits for the result, once, and at most for a time.
+    /// Waits for the result for at most a time. May be called once.
     ///
     /// - Throws: The error it was settled with, the given error when the time is up, or `CancellationError`.
-    ///   Zero or less throws at once.
+    ///   With zero or less, it throws at once.
     package func value(timeout: Duration, clock: any Clock<Duration>, else error: BridgeError) async throws -> Value {
         if timeout <= .zero { finish(.failure(error)) }
         let timer = Task.detached {

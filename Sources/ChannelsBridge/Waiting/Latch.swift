@@ -1,8 +1,8 @@
 internal import Channels
 
-/// Opens once, and resumes every task that waits for it. Waiting does not block a thread.
+/// Opens once, and resumes every task that is waiting for it. Waiting does not block a thread.
 ///
-/// Guarded by its lock; tasks are resumed without it.
+/// `state` is guarded by its lock; tasks are resumed without it.
 package final class Latch: Sendable {
     private struct State {
         var isOpen = false
@@ -25,7 +25,7 @@ package final class Latch: Sendable {
 
     /// Suspends until the latch is open.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled before.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     package func wait() async throws {
         if isOpen { return }
         let opened = FirstResult<Void>()

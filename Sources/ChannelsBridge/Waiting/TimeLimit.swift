@@ -18,7 +18,7 @@ func withTimeLimit<Value: Sendable>(
             value = value ?? ended
             group.cancelAll()
         }
-        // The body has ended, too, and has not thrown.
+        // The group has ended without throwing, so the body has returned a value.
         return value!
     }
 }

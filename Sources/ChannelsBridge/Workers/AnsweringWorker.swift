@@ -6,7 +6,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
 {
     private let name: String
     private let context: BridgeContext
-    /// Of the requests.
+    /// The format of the requests.
     private let format: MessageFormat
     private let channel: RequestChannel<Request, Response>
     private let queue: InboundQueue<InboundRequest>
@@ -27,7 +27,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     var needs: TransportCapabilities { .requests }
 
     func start() async throws {
-        // Askers on an earlier connection already know that it was lost.
+        // These came over an earlier connection, and their senders already know that it was lost.
         _ = queue.empty()
         let subject = context.configuration.subject(of: name)
         try await context.transport.respond(to: subject) { [weak self] request in self?.take(request) }
@@ -52,7 +52,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             await withTaskGroup(of: Void.self) { group in
                 var running = 0
                 while let (request, charge, _) = await queue.next() {
-                    // One more, or the next one instead of one that has ended.
+                    // At the limit, one answer has to end before the next one begins.
                     if running == context.configuration.concurrentRequestLimit {
                         await group.next()
                     } else {
@@ -87,7 +87,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         let message = request.message
         do {
             let arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
-            // This process asked, because it has no responder.
+            // A request of this process itself, which asked because it has no responder.
             guard arrival.envelope.source != context.source else { throw BridgeError(.noResponder, subject: name) }
             let question = try arrival.decode(Request.self, format)
             let answered = AnsweredName.current.union([ExactText(name)])
@@ -96,7 +96,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             }
             let body = try format.encode(response, for: name)
             let reply = TransportReply(headers: context.envelope(format.of(Response.self)).headers, body: body)
-            // Whoever has the reply finds it counted.
+            // Counted first, so that whoever receives the reply finds it counted.
             context.count(\.answered)
             request.reply(reply)
         } catch let error as BridgeError where error.code == .noResponder {
@@ -108,7 +108,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             reply(to: request, failure: "\(error.code)")
             await context.onDeadLetter?(DeadLetter(message: message, error: error))
         } catch let error as Failure {
-            // An error that cannot be encoded is told like any other.
+            // If the error cannot be encoded, only its description is sent.
             reply(to: request, failure: "\(error)", try? format.encode(error, for: name), "\(Failure.self)")
         } catch {
             reply(to: request, failure: "\(error)")

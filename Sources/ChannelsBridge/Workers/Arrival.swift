@@ -4,7 +4,7 @@ internal import Channels
 struct Arrival: Sendable {
     let subject: String
     let envelope: EventEnvelope
-    /// What its listeners can know of how it came.
+    /// What listeners can find out about how it arrived.
     var delivery: RemoteDelivery?
     private let body: [UInt8]
     private let isStructured: Bool
@@ -18,7 +18,7 @@ struct Arrival: Sendable {
             isStructured
             ? try StructuredEvent.envelope(of: body, subject: subject)
             : try EventEnvelope(headers: headers, subject: subject)
-        // Without any attribute, it is no event, and may be what another client has published.
+        // A message without any attribute is not an event. Another client may have published it.
         guard isStructured || headers[EventEnvelope.Header.version] != nil, envelope.error == nil else { return }
         if let missing = envelope.missingAttribute {
             throw BridgeError(.invalidEnvelope, subject: subject, detail: "a CloudEvent without \(missing)")
@@ -28,18 +28,18 @@ struct Arrival: Sendable {
     /// The origin that listeners see.
     var origin: MessageOrigin { .remote(envelope.source ?? "unknown") }
 
-    /// What identifies the message, if the envelope has an identifier: no other subject or source can have
-    /// the same.
+    /// Identifies the message by its subject, source and identifier; nil if the envelope has no identifier.
     var identity: MessageKey? {
         envelope.id.map { MessageKey(subject, envelope.source ?? "", $0) }
     }
 
     /// Decodes the message.
     ///
-    /// A message that declares no type, or the name of the channel, is of the type that the channel carries.
+    /// A message that declares no type, or the name of the channel as its type, has the type that the channel
+    /// carries.
     ///
     /// - Throws: ``BridgeError/Code/unknownType`` if it declares another type;
-    ///   ``BridgeError/Code/undecodable``, also if it declares another encoding than the codec's.
+    ///   ``BridgeError/Code/undecodable``, also if it declares a content type that the codec does not read.
     func decode<Message: Decodable>(_ type: Message.Type, _ format: MessageFormat) throws -> Message {
         let (typeName, codec) = (format.typeName, format.codec)
         if let found = envelope.type, !found.hasBytes(of: typeName), !found.hasBytes(of: subject) {

@@ -1,7 +1,7 @@
 internal import Channels
 internal import Synchronization
 
-/// Forwards requests without a responder in this process to another process.
+/// Forwards requests to another process if this one has no responder.
 final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendable, Failure: Error & Codable>:
     RouteWorker
 {
@@ -9,7 +9,7 @@ final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendab
 
     init(_ name: RequestName<Request, Response>, format: MessageFormat, context: BridgeContext) {
         let asker = Asker<Request, Response, Failure>(name: name.text, context: context, format: format)
-        // With the lowest priority: responders of this process come first.
+        // The lowest priority, so that responders of this process come first.
         token = context.switchboard.requests(name).respond(priority: .last) { request in try await asker.ask(request) }
     }
 
@@ -27,7 +27,7 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable, 
     let format: MessageFormat
 
     func ask(_ request: Request) async throws -> Response {
-        // A request from another process is not forwarded: it could circulate endlessly.
+        // A request from another process is not forwarded, because it could circulate endlessly.
         guard !AnsweredName.current.contains(ExactText(name)) else { throw noResponder(nil) }
         guard context.isReady.isOpen, context.isConnected.load(ordering: .relaxed) else {
             throw BridgeError(
@@ -48,7 +48,7 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable, 
         } catch let error as BridgeError where error.code == .noResponder {
             throw noResponder(error)
         } catch let error as BridgeError where error.code == .timedOut {
-            // As where the responder is in this process.
+            // The error that `ask` throws if the responder is in this process.
             let detail = "no reply arrived from another process within \(context.configuration.requestTimeout)"
             throw ChannelError(.timedOut, name: name, description: "\(kind) on '\(name)': \(detail)")
         } catch  where error is CancellationError || error is ChannelError || error is Failure {
@@ -68,7 +68,7 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable, 
         if error == "\(BridgeError.Code.noResponder)" {
             throw BridgeError(.noResponder, subject: name, detail: "in \(quoted(process))")
         }
-        // Of another type, or of one that this process reads in another way, it is known by its description.
+        // An error of another type, or one that this process cannot decode, arrives as its description.
         if arrival.envelope.type != nil, let failure = try? arrival.decode(Failure.self, format.of(Failure.self)) {
             throw failure
         }

@@ -1,8 +1,8 @@
 internal import Channels
 
-/// How many messages, and how many bytes, the routes of a bridge may hold in one direction together.
+/// How many messages and bytes all routes of a bridge together may hold in one direction.
 ///
-/// Guarded by its lock.
+/// `state` is guarded by its lock.
 final class Budget: Sendable {
     fileprivate struct State {
         var messages = 0
@@ -20,9 +20,9 @@ final class Budget: Sendable {
     var messages: Int { state.withLock { $0.messages } }
     var bytes: Int { state.withLock { $0.bytes } }
 
-    /// Takes a part, which is given back when the charge is released.
+    /// Takes a part of the budget, which is given back when the charge is released.
     ///
-    /// - Parameter isForced: Whether it is taken even if there is not as much left.
+    /// - Parameter isForced: Whether the part is taken even if not enough is left.
     /// - Returns: Nil if not enough is left. An item larger than the whole budget is accepted if the budget
     ///   is unused.
     func charge(messages: Int = 0, bytes: Int = 0, isForced: Bool = false) -> Charge? {
@@ -41,8 +41,8 @@ final class Budget: Sendable {
     }
 }
 
-/// A part of a budget. Whoever holds the message holds it.
-final class Charge: @unchecked Sendable {  // `bytes` is touched with the lock of the budget held, or in the deinit
+/// A part of a budget. Whatever holds the message also holds its charge.
+final class Charge: @unchecked Sendable {  // `bytes` is guarded by the budget's lock, except in deinit
     private let budget: Budget
     private let messages: Int
     private var bytes: Int
@@ -58,9 +58,9 @@ final class Charge: @unchecked Sendable {  // `bytes` is touched with the lock o
         }
     }
 
-    /// Takes bytes, if it has none: once the message is encoded.
+    /// Takes the bytes of a message once it is encoded. Until then, the charge has none.
     ///
-    /// - Parameter isForced: Whether they are taken even if there are not as many left.
+    /// - Parameter isForced: Whether they are taken even if not enough are left.
     /// - Returns: Whether they were taken.
     func add(bytes: Int, isForced: Bool) -> Bool {
         budget.state.withLock { state in
@@ -70,7 +70,7 @@ final class Charge: @unchecked Sendable {  // `bytes` is touched with the lock o
         }
     }
 
-    /// Gives the bytes back before it is released.
+    /// Gives the bytes back before the charge is released.
     func giveBackBytes() {
         budget.state.withLock { state in
             state.bytes -= bytes

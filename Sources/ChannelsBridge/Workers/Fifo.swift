@@ -1,4 +1,4 @@
-/// A queue in which each element is moved once on average.
+/// A queue whose elements are each moved about once, on average.
 struct Fifo<Element>: Sequence {
     /// The elements before `start` have been taken.
     private var elements: [Element?] = []
@@ -19,7 +19,8 @@ struct Fifo<Element>: Sequence {
         start = 0
     }
 
-    /// Puts an element in front of the first for which a condition holds, which holds for all behind it.
+    /// Inserts an element before the first one for which a condition holds. The condition must also hold for
+    /// all later ones.
     mutating func insert(_ element: Element, before isBehind: (Element) -> Bool) {
         let index = elements[start...].firstIndex { $0.map(isBehind) ?? false }
         elements.insert(element, at: index ?? elements.endIndex)
@@ -31,7 +32,7 @@ struct Fifo<Element>: Sequence {
         return elements[start].take()
     }
 
-    /// Takes this many elements, which must exist.
+    /// Takes this many elements. The queue must have as many.
     mutating func popFirst(_ count: Int) -> [Element] {
         let taken = elements[start..<(start + count)].compactMap { $0 }
         for index in start..<(start + count) { elements[index] = nil }
@@ -47,7 +48,7 @@ struct Fifo<Element>: Sequence {
 
     private mutating func remove(_ count: Int) {
         start += count
-        // Only when half of them have been taken.
+        // Only when at least half of the elements have been taken, so that the others are not moved for each.
         guard start * 2 >= elements.count else { return }
         elements.removeFirst(start)
         start = 0

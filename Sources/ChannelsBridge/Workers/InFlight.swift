@@ -1,11 +1,13 @@
 internal import Synchronization
 
-/// How many messages of a route are in flight: with its listener, or with those of an incoming one.
+/// Counts the messages of a route that are in flight: those that its listener has yet to finish or, for an
+/// incoming route, those that the channel's listeners have yet to finish.
 ///
-/// All state is atomic or constant. It never waits for a lock while another is held, so a message may be released
-/// under any.
+/// All state is atomic or constant, and nothing here blocks on a lock, so a message may be released while any
+/// lock is held.
 final class InFlight: Sendable {
-    /// One of them, from ``begin()`` until it is released. Whoever holds the message holds it.
+    /// One message in flight, from ``begin()`` until this object is released. Whatever holds the message also
+    /// holds this.
     final class Part: Sendable {
         private let all: InFlight
         /// The message's charge to the bridge's budget.
@@ -18,14 +20,14 @@ final class InFlight: Sendable {
 
         deinit { if hasBegun.load(ordering: .relaxed) { all.end() } }
 
-        /// Counts the message. Called once at most.
+        /// Counts the message. Called at most once.
         func begin() {
             all.begin()
             hasBegun.store(true, ordering: .relaxed)
         }
     }
 
-    /// Twice the number of messages, plus one until their end is awaited; the thread that makes it 0 opens
+    /// Twice the number of messages, plus one until ``wait()`` is called. The thread that makes it 0 opens
     /// the latch.
     private let number = Atomic<Int>(1)
     private let isOver = Latch()
@@ -38,14 +40,14 @@ final class InFlight: Sendable {
         if number.wrappingSubtract(2, ordering: .acquiringAndReleasing).newValue == 0 { isOver.open() }
     }
 
-    /// Returns when there are none, or they have been abandoned. To be called when none begin any more, and not in a
-    /// cancelled task.
+    /// Returns when no messages are in flight, or they have been abandoned. Call it once no more can begin,
+    /// and not in a cancelled task.
     func wait() async {
         if number.bitwiseAnd(~1, ordering: .acquiringAndReleasing).newValue == 0 { isOver.open() }
         try? await isOver.wait()
     }
 
-    /// Waits for none any more.
+    /// Stops waiting for the messages in flight.
     ///
     /// - Returns: How many there are.
     @discardableResult

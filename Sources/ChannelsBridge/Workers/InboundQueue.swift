@@ -3,12 +3,12 @@ internal import Channels
 /// A queue of received items, bounded by their number, by bytes and by the bridge's budget. A transport adds
 /// items, and one task takes them.
 ///
-/// Guarded by its lock.
+/// `state` is guarded by its lock.
 final class InboundQueue<Item: Sendable>: Sendable {
     enum Outcome { case taken, full, closed }
 
-    /// An item, the place that it takes up in the bridge, if it does, until both are released, and how many were
-    /// dropped since the last one was taken.
+    /// An item, its charge to the bridge's budget, if there is one, and how many items were dropped since the
+    /// previous one was taken.
     typealias Taken = (item: Item, charge: Charge?, dropped: Int)
 
     private struct State {
@@ -29,7 +29,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
     private let state: Locked<State>
     private let bell = Bell()
 
-    /// - Parameter budget: The budget that items are charged to, if any.
+    /// - Parameter budget: The budget to which items are charged, if any.
     init(limit: Int, byteLimit: Int, budget: Budget? = nil) {
         state = Locked(State(room: Room(messages: limit, bytes: byteLimit)))
         self.budget = budget
@@ -52,7 +52,8 @@ final class InboundQueue<Item: Sendable>: Sendable {
         return outcome
     }
 
-    /// Waits for the next item. Returns nil if the queue is empty and either closed or the task is cancelled.
+    /// Waits for the next item. Returns nil if the queue is empty, and either it is closed or the task is
+    /// cancelled.
     func next() async -> Taken? {
         while true {
             let (taken, isClosed) = state.withLock { ($0.popFirst(), $0.isClosed) }
@@ -61,19 +62,19 @@ final class InboundQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// Accepts no more items. Those in the queue can still be taken.
+    /// Stops accepting items. Those in the queue can still be taken.
     func close() {
         state.withLock { $0.isClosed = true }
         bell.ring()
     }
 
-    /// Accepts no more items, and hands out those in the queue.
+    /// Stops accepting items, and returns those in the queue.
     func closeAndEmpty() -> [Item] {
         close()
         return empty()
     }
 
-    /// Hands out the items in the queue.
+    /// Removes and returns the items in the queue.
     func empty() -> [Item] {
         let items = state.withLock { state in
             state.room.giveBackAll()

@@ -1,7 +1,7 @@
 internal import Channels
 
-/// Delivers the messages of an incoming route to the switchboard, and settles those that are durable. Used by one
-/// task.
+/// Delivers the messages of an incoming route to the switchboard, and settles durable ones. Only one task
+/// uses it.
 struct IncomingDelivery: Sendable {
     /// Decodes a message and returns what delivers it.
     typealias Decode = @Sendable (Arrival) throws -> Deliver
@@ -14,15 +14,15 @@ struct IncomingDelivery: Sendable {
     private let earlier: [ChannelPattern]
     private let decode: Decode
     private let options: BridgeRoute.Options
-    /// Messages that are not durable and are with their listeners.
+    /// Messages that are not durable and that listeners have yet to finish.
     private let unfinished: InFlight
-    /// The durable messages that were delivered, and how often the others could not be handled.
+    /// The durable messages that were delivered, and how often others could not be handled.
     private var delivered: RecentMessages<UInt64>
     private var failures: RecentMessages<Int>
-    /// Whether it was reported that only sequences receive what comes.
+    /// Whether a fault has been raised because only sequences receive the messages.
     private var hasWarned = false
 
-    /// - Parameter window: How many messages it remembers.
+    /// - Parameter window: How many messages to remember.
     init(
         _ context: BridgeContext,
         _ options: BridgeRoute.Options,
@@ -38,7 +38,8 @@ struct IncomingDelivery: Sendable {
         failures = RecentMessages(limit: window)
     }
 
-    /// - Parameter charge: The charge of a message that is not durable, until its listeners have finished.
+    /// - Parameter charge: The charge of a message that is not durable, held until its listeners have
+    ///   finished.
     mutating func deliver(_ inbound: InboundMessage, _ charge: Charge?) async {
         let message = inbound.message
         let name = context.configuration.name(ofSubject: message.subject)
@@ -78,7 +79,7 @@ struct IncomingDelivery: Sendable {
         _ arrival: Arrival,
         _ identity: MessageKey?
     ) async throws {
-        // Known, or put back for the listeners of another name, which had failed.
+        // The message was delivered before, or was put back for another name whose listeners failed.
         guard !isDuplicate(inbound, identity), isMeant(inbound.message) else {
             return settle(inbound, .acknowledged, \.duplicates)
         }
@@ -117,7 +118,8 @@ struct IncomingDelivery: Sendable {
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: max(count, 1))), \.retried)
     }
 
-    /// Says once that messages are acknowledged before their reader has them. Beside a listener, a sequence may watch.
+    /// Reports once that messages are acknowledged before their reader has them. If there is also a listener,
+    /// a sequence is taken to be an observer, and nothing is reported.
     private mutating func warn(_ subject: String) {
         guard !hasWarned else { return }
         hasWarned = true
@@ -129,26 +131,28 @@ struct IncomingDelivery: Sendable {
         context.report(BridgeError(.unsupported, subject: subject, detail: detail))
     }
 
-    /// Returns a message that cannot be decoded: others come first, and a newer process has its turn.
+    /// Returns a message that cannot be decoded to the broker, so that others come first, and a newer process
+    /// may receive it.
     ///
-    /// - Throws: The error, if the broker has delivered it often enough, to whichever process.
+    /// - Throws: The error, if the broker has delivered the message often enough, to any process.
     private mutating func retryUndecodable(
         _ inbound: InboundMessage,
         _ error: BridgeError,
         _ key: MessageKey
     ) throws {
         guard inbound.deliveryCount <= options.undecodableRetries else { throw error }
-        // No duplicate of a later one.
+        // Remembered as failed, so that a later message with its identifier does not make it a duplicate.
         failures[key] = failures[key] ?? 0
-        // Known at once, and not only when it is given up.
+        // Reported the first time, and not only once the message is given up.
         if inbound.deliveryCount == 1 { context.report(error) }
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)), \.retried)
     }
 
-    /// Whether a message was delivered, or is stored once more.
+    /// Whether a message was delivered before, or is a second copy of one that was.
     ///
-    /// Whoever has seen a message can publish its identifier again, with another body, while it is being retried.
-    /// So a later one never makes it a duplicate. Without numbers, one that failed here is known not to be one.
+    /// While a message is being retried, whoever has seen it can publish its identifier again, with another
+    /// body. Such a later message must not make the earlier one a duplicate. If the transport has no numbers,
+    /// a message that has failed here is known not to be a duplicate.
     private func isDuplicate(_ inbound: InboundMessage, _ identity: MessageKey?) -> Bool {
         guard let identity, delivered.contains(identity, number: inbound.sequence) else { return false }
         return inbound.sequence != nil || failures[key(of: inbound, identity)] == nil
@@ -158,14 +162,14 @@ struct IncomingDelivery: Sendable {
         message.headers[DeadLetterHeader.name].map { $0 == durableName.percentEncoded } ?? true
     }
 
-    /// Delivers a durable message, and waits for its listeners no longer than the configuration allows; a
-    /// cancelled wait returns the report so far.
+    /// Delivers a durable message, and waits for its listeners no longer than the configuration allows. If
+    /// the wait is cancelled, it returns the report so far.
     private func deliverInTime(_ deliver: @escaping Deliver) async throws -> DeliveryReport {
         guard let limit = context.configuration.listenerTimeout else { return try await deliver(nil) }
         return try await withTimeLimit(limit, clock: context.configuration.clock) { try await deliver(nil) }
     }
 
-    /// What identifies a durable message at the broker, or by its envelope.
+    /// Identifies a durable message by the broker's identifier, or else by its envelope.
     private func key(of inbound: InboundMessage, _ identity: MessageKey?) -> MessageKey {
         inbound.identity.map { MessageKey($0) } ?? identity ?? MessageKey("")
     }
@@ -189,15 +193,16 @@ struct IncomingDelivery: Sendable {
         if inbound.settle != nil {
             do {
                 if try await !context.keep(letter, of: inbound, for: durableName) {
-                    // A listener has committed it after all, or it was lost to another process, which handles it.
+                    // A listener has committed its settlement after all, or another process has the message
+                    // now.
                     failures[key(of: inbound, identity)] = nil
                     return context.count(inbound.context?.isSettledByListener == true ? \.received : \.unfinished)
                 }
             } catch {
                 let error = BridgeError.from(error, subject: inbound.message.subject)
                 context.report(error)
-                // What can never be stored, only the handler can keep. Anything else is not lost: it comes again, and
-                // its letter is stored then.
+                // If the letter can never be stored, only the handler can keep it. Otherwise nothing is lost:
+                // the message is delivered again, and its letter is stored then.
                 guard error.code.disposition == .leaveOut, context.onDeadLetter != nil else {
                     let delay = context.configuration.backoff.delay(before: max(inbound.deliveryCount, count))
                     return settle(inbound, .retry(after: delay), \.retried)

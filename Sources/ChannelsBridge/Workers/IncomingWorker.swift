@@ -8,13 +8,14 @@ final class IncomingWorker: RouteWorker {
     private let options: BridgeRoute.Options
     private let context: BridgeContext
     private let delivery: IncomingDelivery
-    /// A message that is not durable is charged to the bridge, a durable one to its route's share.
+    /// Each message that is not durable is charged to the bridge. Durable ones are covered by the route's
+    /// share.
     private let queue: InboundQueue<InboundMessage>
     /// The share of the route. A durable route fetches no more.
     private let share: BridgeContext.Share
     private let reserved: Charge?
 
-    /// Messages that are not durable and are with their listeners.
+    /// Messages that are not durable and that listeners have yet to finish.
     private let unfinished = InFlight()
     private let task = Locked<Task<Void, Never>?>(nil)
     /// Whether a message is being delivered.
@@ -39,7 +40,7 @@ final class IncomingWorker: RouteWorker {
             decode
         )
         // A transport that keeps its promise fetches no more durable messages than the limits say. It may
-        // measure them a little differently, so the queue has room for more.
+        // measure their size a little differently, so the queue has room for more.
         let slack = isDurable ? 2 : 1
         queue = InboundQueue(
             limit: min(share.messages, .max / 2) * slack,
@@ -81,8 +82,7 @@ final class IncomingWorker: RouteWorker {
             context.count(\.retried)
             settle(.retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)))
         case .closed:
-            // As if it had arrived after the end: a durable message is delivered again, to the next
-            // subscriber.
+            // The route has ended. A durable message is delivered again, to the next subscriber.
             context.count(\.unfinished)
         }
     }
@@ -91,7 +91,7 @@ final class IncomingWorker: RouteWorker {
         let work = Task { [self] in
             var delivery = delivery
             while let (message, charge, dropped) = await queue.next() {
-                // Posted by this task, not on the transport's thread, which must not wait for the listeners.
+                // Posted by this task, because the transport's thread must not wait for listeners.
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
                 isBusy.store(true, ordering: .relaxed)
                 await delivery.deliver(message, charge)
@@ -102,7 +102,7 @@ final class IncomingWorker: RouteWorker {
     }
 
     func finish() async {
-        // The broker keeps durable messages: those not begun are left to the next subscriber.
+        // Durable messages that have not been delivered yet are left to the broker for the next subscriber.
         if isDurable {
             context.count(\.unfinished, queue.closeAndEmpty().count)
         } else {
@@ -114,7 +114,7 @@ final class IncomingWorker: RouteWorker {
     }
 
     func abandon() {
-        // They have been counted as received.
+        // Messages in flight were counted as received when they were delivered.
         let count = unfinished.abandon()
         context.count(\.received, -count)
         context.count(\.unfinished, queue.closeAndEmpty().count + count)

@@ -1,9 +1,9 @@
 internal import Channels
 
-/// Synchronises the named states of a type that match a pattern, in one direction or both: watches their
-/// subjects, hears which states are set here, and leaves each name to a ``StateWorker``.
+/// Synchronizes the named states of a type whose names match a pattern, in one direction or both. It watches
+/// their subjects, listens for states that are set here, and leaves each name to a ``StateWorker``.
 ///
-/// `names` and `token` are guarded by their locks; no worker is called under them.
+/// `names` and `token` are guarded by their locks; no worker is called while one is held.
 final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
     private let pattern: ChannelPattern
     private let format: MessageFormat
@@ -30,7 +30,8 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
     var needs: TransportCapabilities { .lastValues }
 
     func start() async throws {
-        // Those of an earlier attempt have not begun, and revisions of another connection say nothing.
+        // Workers of an earlier attempt have not begun, and revisions of another connection mean nothing on
+        // this one.
         _ = names.withLock { names in
             defer { names = StateNames() }
             return names
@@ -48,7 +49,7 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
             self?.hear(name)
         }
         self.token.withLock { $0 = token }
-        // States that are set from now on are heard; those set before are found.
+        // The listener reports states that are set from now on; this finds those set before.
         for (name, state) in context.switchboard.states(of: State.self) where pattern.matches(name) && state.wasSet {
             sender(of: name)?.listen(to: state, isInitial: true)
         }
@@ -62,7 +63,8 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
         for worker in workers { worker.connectionIsBack() }
     }
 
-    /// Transports need not say which subjects of a pattern have no value any more.
+    /// Stores all values again when the loss is noticed, because transports need not say which subjects of a
+    /// pattern have lost theirs.
     func lastValuesLost(on subject: String?) {
         guard let subject else { return workers.forEach { $0.storeAgain() } }
         let name = context.configuration.name(ofSubject: subject)
@@ -80,7 +82,7 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
         for worker in names.withLock({ $0.end() }) { worker.abandon() }
     }
 
-    /// A state was set in this process, maybe one of another type.
+    /// Called when a state was set in this process. Its type may be another one.
     private func hear(_ name: String) {
         guard let state = context.switchboard.state(ifMade: name, of: State.self) else { return }
         sender(of: name)?.listen(to: state, isInitial: false)

@@ -1,10 +1,10 @@
 internal import Channels
 
-/// Remembers a fact about the latest messages, such as how often they failed: at least the last `limit`, at
-/// most twice as many.
+/// Remembers a fact about the latest messages, such as how often they failed: at least the last `limit`, and
+/// at most twice as many.
 ///
-/// A message is remembered by a hash, so that it takes up the same few bytes however long the texts of a peer
-/// are.
+/// A message is remembered by a hash, so that it takes up the same few bytes no matter how long the texts
+/// from a peer are.
 struct RecentMessages<Fact: Sendable>: Sendable {
     private let limit: Int
     private var recent: [MessageKey: Fact] = [:]
@@ -26,11 +26,12 @@ struct RecentMessages<Fact: Sendable>: Sendable {
     }
 }
 
-/// Messages with the lowest number that each has had in its stream.
+/// Remembers the lowest number that each message has had in its stream.
 extension RecentMessages<UInt64> {
-    /// Whether a message was added, and has no number or one that is not higher.
+    /// Whether a message was added before with a number that is not higher. A message without a number only
+    /// has to have been added.
     ///
-    /// - Parameter number: Where the message is in its stream, if it has a number there.
+    /// - Parameter number: The number of the message in its stream, if there is one.
     func contains(_ message: MessageKey, number: UInt64?) -> Bool {
         guard let first = self[message] else { return false }
         return number.map { $0 >= first } ?? true

@@ -4,7 +4,7 @@ internal import Channels
 struct StateNames<Worker> {
     enum Found {
         case known(Worker)
-        /// It was made now, and is to begin if the route does its work.
+        /// The worker was created by this call. It begins at once if the route is working.
         case new(Worker, begins: Bool)
         /// There are too many names from other processes.
         case tooMany
@@ -13,19 +13,20 @@ struct StateNames<Worker> {
 
     private enum Phase { case starting, working, ended }
 
-    /// How many names are taken in from other processes. Each takes up about a kilobyte besides its value.
+    /// How many names are accepted from other processes. Each takes up about a kilobyte in addition to its
+    /// value.
     static var limit: Int { 16_384 }
 
     private var phase = Phase.starting
     private var workers: [ExactText: Worker] = [:]
-    /// How many of them other processes have brought.
+    /// How many of the names came from other processes.
     private var takenIn = 0
 
     var all: [Worker] { Array(workers.values) }
 
     func worker(of name: String) -> Worker? { workers[ExactText(name)] }
 
-    /// - Parameter isFromElsewhere: Whether another process has brought the name.
+    /// - Parameter isFromElsewhere: Whether the name comes from another process.
     mutating func worker(of name: String, isFromElsewhere: Bool, make: () -> Worker) -> Found {
         if let worker = worker(of: name) { return .known(worker) }
         if phase == .ended { return .ended }
@@ -36,15 +37,15 @@ struct StateNames<Worker> {
         return .new(worker, begins: phase == .working)
     }
 
-    /// From now on, workers begin when they are made.
+    /// Lets workers begin as soon as they are created.
     ///
-    /// - Returns: Those that are to begin now.
+    /// - Returns: The workers that have to begin now.
     mutating func begin() -> [Worker] {
         phase = .working
         return all
     }
 
-    /// No more workers are made.
+    /// Stops the creation of workers, and returns all of them.
     mutating func end() -> [Worker] {
         phase = .ended
         return all

@@ -1,20 +1,20 @@
-/// How a state in this process and the last value at the broker are synchronised: the transitions, without
-/// locks.
+/// Synchronizes a state in this process with the last value at the broker: the transitions, without locks.
 ///
-/// The broker's order decides. A value set here is stored. Meanwhile, values of others are held back, because
-/// only the revision says which comes first. Only the newest value of either side matters.
+/// The broker's order decides. While a value set here is being stored, values from others are held back,
+/// because only the revision says which comes first. Only the newest value of either side matters.
 struct StateSync<Local, Remote> {
     enum Action {
         /// Store this value at the broker, then call ``stored(_:)``, ``replaced()``, ``refused(_:)`` or
         /// ``postponed(_:)``.
         case store(Local)
-        /// Set this value here, as one from another process; if that is not possible, call ``notApplied()``.
+        /// Set this value here as a value from another process. If that is not possible, call
+        /// ``notApplied()``.
         case apply(Remote)
     }
 
     /// The value set here that is not stored yet.
     private var local: Local?
-    /// Whether it was refused, and waits for another connection.
+    /// Whether that value was refused, and waits for another connection.
     private var isHeldBack = false
     /// The value from the broker that is not set here yet.
     private var remote: (value: Remote, revision: UInt64)?
@@ -23,13 +23,13 @@ struct StateSync<Local, Remote> {
     private var isStoring = false
     /// Whether a value from the broker is being set here and the listener has not received it yet.
     private var isApplying = false
-    /// Whether a listener calls ``setHere(_:)`` and ``heardRemote()``.
+    /// Whether there is a listener that calls ``setHere(_:)`` and ``heardRemote()``.
     var isListening = false { didSet { isApplying = false } }
 
     /// Whether everything set here is stored, or was refused.
     var isSettled: Bool { (local == nil || isHeldBack) && !isStoring }
 
-    /// A value was set in this process.
+    /// Called when a value was set in this process.
     ///
     /// - Returns: The value that it replaces, to be released without a lock.
     mutating func setHere(_ value: Local) -> Local? {
@@ -37,10 +37,10 @@ struct StateSync<Local, Remote> {
         return local
     }
 
-    /// The broker has lost its value, or has one that nobody has set: the current one is stored, unless one that was set
-    /// since waits.
+    /// Called when the broker has lost its value, or has one that nobody has set. The current value is
+    /// stored, unless a newer one is waiting to be stored.
     ///
-    /// - Returns: The value if it is not needed, to be released without a lock.
+    /// - Returns: The value that is not needed, to be released without a lock.
     mutating func storeAgain(_ value: Local) -> Local? {
         guard local == nil || isHeldBack else { return value }
         return setHere(value)
@@ -52,12 +52,12 @@ struct StateSync<Local, Remote> {
         return local.take()
     }
 
-    /// The value to apply could not be set here.
+    /// Called when the value to apply could not be set here.
     mutating func notApplied() {
         isApplying = false
     }
 
-    /// The broker has a value.
+    /// Called when a value arrives from the broker.
     ///
     /// - Returns: The value that is obsolete, to be released without a lock.
     mutating func arrived(_ value: Remote, revision: UInt64) -> Remote? {
@@ -66,10 +66,10 @@ struct StateSync<Local, Remote> {
         return remote?.value
     }
 
-    /// What to do next; nil if there is nothing to do, or a value is being stored or applied.
+    /// Returns what to do next; nil if there is nothing to do, or a value is being stored or applied.
     mutating func next() -> Action? {
-        // A value received before the one being set here was set before it. Whether it has to be stored is
-        // not known yet.
+        // A value that the listener receives before the one being applied was set before it. Until then it is
+        // not known whether there is one to store.
         guard !isStoring, !isApplying else { return nil }
         if !isHeldBack, let local = local.take() {
             isStoring = true
@@ -88,13 +88,13 @@ struct StateSync<Local, Remote> {
         self.revision = max(self.revision, revision)
     }
 
-    /// Another process has stored its value: it arrives here.
+    /// Called when another process has stored its value, which will arrive here.
     mutating func replaced() {
         isStoring = false
     }
 
-    /// The value cannot be stored on this connection. It is kept for ``connectionIsBack()``, unless it has been
-    /// replaced.
+    /// Called when the value cannot be stored on this connection. It is kept for ``connectionIsBack()``,
+    /// unless it has been replaced.
     ///
     /// - Returns: The value if it has been replaced, to be released without a lock.
     mutating func refused(_ value: Local) -> Local? {
@@ -102,12 +102,12 @@ struct StateSync<Local, Remote> {
         return postponed(value)
     }
 
-    /// Refused values may be stored now.
+    /// Allows a refused value to be stored.
     mutating func connectionIsBack() {
         isHeldBack = false
     }
 
-    /// The value could not be stored yet: try again, unless it has been replaced.
+    /// Called when the value could not be stored yet. It is tried again, unless it has been replaced.
     ///
     /// - Returns: The value if it has been replaced, to be released without a lock.
     mutating func postponed(_ value: Local) -> Local? {

@@ -1,25 +1,26 @@
 internal import Channels
 internal import Synchronization
 
-/// Synchronises a named state with the last value of its subject, in one direction or both.
-/// ``MatchingStatesWorker`` has one for each name, and watches for all of them.
+/// Synchronizes a named state with the last value of its subject, in one direction or both.
+/// ``MatchingStatesWorker`` has one worker per name, and watches the subjects for all of them.
 ///
-/// `guarded` is guarded by its lock; values are returned from it, so that they are released without it.
+/// `guarded` is guarded by its lock. Values that are no longer needed are returned from it, so that they are
+/// released without the lock.
 final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private struct Guarded {
         var sync = StateSync<Outgoing, StoredValue>()
         var hasStoredValue = false
-        /// Whether the state and the broker's value have agreed since the start. Then values from this bridge
-        /// were set in this run, and are echoes.
+        /// Whether the state and the broker's value have agreed since the start. From then on, values from
+        /// this bridge were set in this run, and are echoes.
         var isSynchronised = false
         /// Whether the listener's next call is the initial one with the current value.
         var isInitial = true
         var isClosed = false
-        /// The state that is listened to. The switchboard keeps it until its name is removed.
+        /// The state that the listener is registered on. The switchboard keeps it until its name is removed.
         weak var channel: StateChannel<State>?
         /// How many threads are registering a listener.
         var registering = 0
-        /// Whether a value that may not be stored is tried again soon.
+        /// Whether another attempt to store a value that was denied has been scheduled.
         var isToBeTriedAgain = false
         var token: ListenerToken?
         var task: Task<Void, Never>?
@@ -28,14 +29,15 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// A value set here.
     private struct Outgoing {
         let value: State
-        /// The message of an attempt that failed. It is sent again with the same identifier, so that a broker
-        /// that has stored it nevertheless recognises it. With a new identifier, it would overwrite what
-        /// others have stored since.
+        /// The message of a failed attempt. It is sent again with the same identifier, so that a broker that
+        /// has stored it nevertheless recognizes it. With a new identifier, it would overwrite what others
+        /// have stored since.
         var message: TransportMessage?
-        /// Whether it has not been set since the start, or is stored again: it must not replace the value of
-        /// another process.
+        /// Whether the value must not replace one of another process, because it was set before the start or
+        /// is stored again.
         var onlyIfNone = false
-        /// Whether nobody has set it: then another process may replace it by a value that was set before.
+        /// Whether nobody has set the value. Another process may then replace it with a value that was set
+        /// earlier.
         var isInitial = false
     }
 
@@ -48,7 +50,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private let guarded = Locked(Guarded())
     private let bell = Bell()
     private let abandoned = Latch()
-    /// Rings when a value that could not be stored may be now.
+    /// Rings when a value that could not be stored may be tried again.
     private let restored = Bell()
     /// Opens when the value that the broker had at the start has been set here, or cannot be.
     private let hasCaughtUp = Latch()
@@ -80,7 +82,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     func work() {
         if sends {
             guarded.withLock { $0.sync.isListening = true }
-            // The worker of many names says when there is something to hear.
+            // For a pattern, ``MatchingStatesWorker`` calls `listen` when there is a state.
             if place.isOne, let channel = place.find() { listen(to: channel, isInitial: true) }
         }
         let work = Task { [self] in
@@ -103,15 +105,15 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     func caughtUp() async { try? await hasCaughtUp.wait() }
 
-    /// Listens to the state that has the name now, unless it does so already.
+    /// Listens to the state that now has the name, unless it already does.
     ///
-    /// - Parameter isInitial: Whether its value was set before the bridge carried the state.
+    /// - Parameter isInitial: Whether the value was set before the bridge carried the state.
     func listen(to channel: StateChannel<State>, isInitial: Bool) {
-        // The state before is released without the lock.
+        // The previous state is released without the lock.
         let (isNew, before) = guarded.withLock { guarded -> (Bool, (ListenerToken?, StateChannel<State>?)) in
             let before = (guarded.token, guarded.channel)
             guard sends, !guarded.isClosed, before.1 !== channel else { return (false, before) }
-            // What was being set on a state that was removed is not heard any more.
+            // The listener will not receive a value that was being applied to a state that has been removed.
             if before.1 != nil { guarded.sync.notApplied() }
             (guarded.channel, guarded.token, guarded.isInitial) = (channel, nil, isInitial)
             guarded.registering += 1
@@ -146,12 +148,12 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     }
 
     func abandon() {
-        // Whoever waits for something else is woken by `finish`, which comes after this or has been called.
+        // If the task waits for `bell`, `finish` wakes it, which is called before or after this.
         abandoned.open()
         restored.ring()
     }
 
-    /// Tries refused values once more: the broker may have other limits now.
+    /// Tries a refused value again, because the broker may have other limits now.
     func connectionIsBack() {
         guarded.withLock { $0.sync.connectionIsBack() }
         restored.ring()
@@ -161,15 +163,16 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// Whether everything set here is stored, or was refused.
     var isSettled: Bool { guarded.withLock { $0.sync.isSettled } }
 
-    /// Stores the value of this process again, as after any partition: the process that stores last wins
-    /// everywhere. A watching process does so only if no value is stored yet.
+    /// Stores the value of this process again. As after any partition, the process that stores last wins
+    /// everywhere. If the route also receives values, it stores its own only if the broker has none.
     func lastValuesLost(on subject: String?) {
         let own = receives ? context.configuration.subject(of: name) : nil
         guard subject.map({ ExactText($0) }) == own.map({ ExactText($0) }) else { return }
         storeAgain()
     }
 
-    /// Whether the value of a state is stored: for a pattern, only if somebody has set it.
+    /// Whether the value of a state may be stored. For a pattern, only a value that somebody has set is
+    /// stored.
     private func mayStore(_ channel: StateChannel<State>) -> Bool { channel.wasSet || place.isOne }
 
     /// Stores the value of this process again.
@@ -188,13 +191,14 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             defer { guarded.isInitial = false }
             return guarded.isInitial
         }
-        // What was set on a state that has lost its name is not stored.
+        // A value set on a state that has lost its name is not stored.
         guard origin != .local || channel.map({ (!isInitial || mayStore($0)) && place.find() === $0 }) ?? false else {
             return
         }
         let isUnset = isInitial && channel?.wasSet == false
         _ = guarded.withLock { guarded -> Outgoing? in
-            // The broker's value replaces what was set here before. If it has none, the value here is its first.
+            // The broker's value replaces what was set here before. If the broker has none, the value here
+            // becomes its first.
             if isInitial, guarded.hasStoredValue { return nil }
             guard origin == .local else { return guarded.sync.heardRemote() }
             let outgoing = Outgoing(value: value, onlyIfNone: isInitial && receives, isInitial: isUnset)
@@ -203,7 +207,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         bell.ring()
     }
 
-    /// Those that have failed since a value was last stored.
+    /// The attempts that have failed since a value was last stored.
     private struct Attempts {
         var count = 0
         var wereDenied = false
@@ -220,7 +224,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
                 outgoing.onlyIfNone
                 ? try await context.transport.storeIfNone(message) : try await context.transport.store(message)
             attempts = Attempts()
-            // Another process was faster; its value arrives here, too.
+            // Another process was faster. Its value will arrive here.
             guard let revision else { return guarded.withLock { $0.sync.replaced() } }
             context.count(\.sent)
             guarded.withLock { guarded in
@@ -229,10 +233,11 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             }
         } catch {
             let error = BridgeError.from(error, subject: name)
-            // The permission may be granted while the connection lasts, without notice.
+            // The permission may be granted while the connection lasts, and the broker does not announce
+            // that.
             let isDenied = error.code.disposition == .reconfigure && !context.isEnding.isOpen
             guard error.code.disposition == .wait || isDenied else {
-                // The value stays in this process only, so this is reported.
+                // Reported, because the value remains in this process only.
                 _ = guarded.withLock { $0.sync.refused(outgoing) }
                 return context.lose(error, \.failed)
             }
@@ -251,7 +256,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         }
     }
 
-    /// Tries a value again that may not be stored. Meanwhile, one of another process replaces it.
+    /// Schedules another attempt to store a value that was denied. A value from another process may replace
+    /// it meanwhile.
     private func tryAgain(after delay: Duration) {
         let isFirst = guarded.withLock { guarded in
             defer { guarded.isToBeTriedAgain = true }
@@ -284,8 +290,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private func apply(_ value: StoredValue) async {
         do {
             let arrival = try Arrival(headers: value.message.headers, body: value.message.body, subject: name)
-            // An earlier run may have stored it, and the state may have been set since. What this route does not
-            // store, another one of the bridge does.
+            // An earlier run may have stored this value, and the state may have been set since. If this route
+            // does not send, another route of the bridge does, so it is an echo.
             let isFirst = sends && !guarded.withLock { $0.isSynchronised }
             guard isFirst || arrival.envelope.source != context.source else {
                 guarded.withLock { $0.sync.notApplied() }
@@ -294,7 +300,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             let state = try arrival.decode(State.self, format)
             let channel = try place.make(state)
             listen(to: channel, isInitial: true)
-            // Another thread may be registering the listener, which is to hear this value.
+            // Another thread may be registering the listener, which has to receive this value.
             while guarded.withLock({ $0.registering > 0 }) { await bell.wait() }
             let isInitial = sends && value.message.headers[EventEnvelope.Header.initial] != nil
             let isSet = await TraceContext.withCurrent(arrival.envelope.trace) {
@@ -303,7 +309,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
                 return true
             }
             guard isSet else {
-                // What was set here before the bridge ran replaces what nobody has set; what was set since, this.
+                // A value set here before the bridge ran replaces one that nobody has set. A value set since
+                // then replaces this one.
                 let own = Outgoing(value: channel.value)
                 _ = guarded.withLock { guarded in
                     guarded.sync.notApplied()

@@ -1,9 +1,10 @@
 internal import Channels
 internal import Synchronization
 
-/// What is recorded of a listener only while its channel is counted or traced. Kept with its ``ListenerRoute``.
+/// What is recorded about a listener while its channel is counted or traced. It is kept with the
+/// ``ListenerRoute``.
 final class ListenerRecord: Sendable {
-    /// From the post to the call.
+    /// The times from posts to calls.
     let waited = TimeCounts()
     let spent = TimeCounts()
     let mostWaiting = Atomic<Int>(0)
@@ -18,12 +19,12 @@ final class ListenerRecord: Sendable {
 }
 
 extension ListenerEntry {
-    /// What is recorded, if anything. Nothing else is kept as the entry's record.
+    /// What is recorded, if anything. An entry has no other kind of record.
     var recorded: ListenerRecord? { record.map { known($0, as: ListenerRecord.self) } }
 
     func ensureRecord() -> ListenerRecord { known(ensureRecord { ListenerRecord() }, as: ListenerRecord.self) }
 
-    /// Begins anew with what is counted only while somebody looks.
+    /// Resets what is counted only while diagnostics are on.
     func resetRecord() {
         recorded?.reset()
         resetCounts()

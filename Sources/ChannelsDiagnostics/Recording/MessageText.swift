@@ -1,4 +1,4 @@
-/// Converts a message to text, without the parts that are redacted.
+/// Converts a message to text without its redacted parts.
 struct MessageText {
     static let mostCharacters = 1_024
     /// Values are searched for redacted parts to this depth and width.
@@ -19,7 +19,7 @@ struct MessageText {
 
     private func hides(_ value: Any, _ depth: Int) -> Bool {
         if redacted.contains(ObjectIdentifier(type(of: value))) { return true }
-        // A redacted part may be nested deeper.
+        // Hidden, because a redacted part may be nested deeper.
         guard depth < Self.deepest else { return true }
         let children = Mirror(reflecting: value).children
         return children.count > Self.mostParts || children.contains { hides($0.value, depth + 1) }

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// What travels with a traced message: the time of the post, and the instruments' contexts.
+/// Travels with a traced message, with the time of the post and the instruments' contexts.
 final class PostTrace: MessageTrace {
     typealias Notified = (instrument: any ChannelInstrument, context: (any Sendable)?)
 
@@ -14,7 +14,8 @@ final class PostTrace: MessageTrace {
         self.notified = notified
     }
 
-    /// Notifies every instrument of a post and delivers it inside them. `notified`: those already called.
+    /// Notifies every instrument of a post, and delivers it inside them. `notified` are the instruments
+    /// already called.
     @inline(never)
     static func post(
         _ event: PostEvent,
@@ -100,7 +101,7 @@ final class PostTrace: MessageTrace {
     /// Records that a sequence's reader took the message.
     func noteRead(by listener: ListenerEntry) { _ = begin(listener) }
 
-    /// Records how long the message was on its way.
+    /// Records how long the message has waited.
     private func begin(_ listener: ListenerEntry) -> (ListenerRecord, waited: Int64) {
         let times = listener.ensureRecord()
         let waited = MonotonicClock.now - time
@@ -121,7 +122,8 @@ final class PostTrace: MessageTrace {
     }
 }
 
-/// Sets whether the thread's posts are traced. Tracing those of instruments and descriptions would never end.
+/// Sets whether the thread's posts are traced. Posts made by instruments and descriptions are not, because
+/// tracing them would never end.
 enum Instrumentation {
     static func resumed<Result>(_ body: () -> Result) -> Result { with(false, body) }
 

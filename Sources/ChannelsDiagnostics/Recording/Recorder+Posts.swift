@@ -18,7 +18,8 @@ extension Recorder {
         withTrace(nil, list, senderType, origin, at: site, body)
     }
 
-    /// Counts a request. If it is traced, instruments are called around nothing: a request is async.
+    /// Counts a request. If it is traced, instruments are called around an empty body, because a request is
+    /// async.
     func traceRequest(
         _ type: any Any.Type,
         on list: ListenerList,
@@ -36,8 +37,8 @@ extension Recorder {
     private func trace(_ frame: FrameReference, _ list: ListenerList, _ deliver: () -> Int) -> Int {
         let former = frame.trace
         if frame.isTurn, let trace = former as? PostTrace { keep(frame, of: list, trace.event) }
-        // A message with a trace was already traced where it was posted: it was forwarded, or is a value of a
-        // state. A message that reaches a pattern without a trace was not meant to be traced.
+        // A message with a trace was traced when it was posted, and is now forwarded or a value of a state. A
+        // message that reaches a pattern without a trace was not meant to be traced.
         guard former == nil, list.kind != .pattern else { return deliver() }
         let senderType: (any Any.Type)? = frame.livingSender.map { type(of: $0) }
         var reached = 0
@@ -49,7 +50,7 @@ extension Recorder {
     }
 
     /// Traces a post. Inside an instrument, passes nil to the body and does not trace.
-    /// - Parameter type: The type of the messages, if listeners receive another type.
+    /// - Parameter type: The type of the messages, if listeners receive a different type.
     func withTrace(
         _ frame: FrameReference?,
         _ list: ListenerList,

@@ -1,16 +1,17 @@
 internal import Channels
 internal import Synchronization
 
-// Recording: counting and tracing a channel while its diagnostics are on.
+// How a channel is counted and traced while its diagnostics are on.
 //
-// A list tells its instrument, if it has one that is switched on (`ListInstrument`): the `Recorder`. It counts posts
-// and keeps texts of messages (`MessageText`); listeners count in their `ListenerRoute` and `ListenerRecord`; a
-// traced message carries a `PostTrace`, which calls the instruments of the switchboard. Diagnostics, above, shows all
-// of it.
+// A list calls its instrument (`ListInstrument`) if that is switched on. The instrument is a `Recorder`,
+// which counts posts and keeps texts of messages (`MessageText`). Listeners count in their `ListenerRoute`
+// and `ListenerRecord`. A traced message carries a `PostTrace`, which calls the instruments of the
+// switchboard. Snapshots show all of it.
 
-/// Counts and records what happens on a channel while its diagnostics are on. Created when they are first
-/// switched on and kept until the list's `deinit`, so a post that finds it may use it. A mutex guards
-/// `guarded`; no user code runs under it. The rest is atomic.
+/// Counts and records what happens on a channel while its diagnostics are on.
+///
+/// It is created when they are first switched on, and kept until the list's `deinit`, so a post that finds it
+/// may use it. `guarded` is guarded by its lock, under which no user code runs. Everything else is atomic.
 final class Recorder: ListInstrument {
     private struct Guarded {
         var diagnostics = Switchboard.Diagnostics.off
@@ -20,7 +21,8 @@ final class Recorder: ListInstrument {
         var start = MonotonicClock.now
         /// Sorted by posts. The type is nil for posts without a sender, and for those beyond ``mostPosters``.
         var posters: [(type: (any Any.Type)?, site: PackedSite, posts: Int)] = []
-        /// Oldest first, with up to ``mostToSpare`` extra, so that not every new message moves all others.
+        /// Oldest first, with up to ``mostToSpare`` extra ones, so that not every new message moves all
+        /// others.
         var messages: [KeptText] = []
         /// How many messages were kept since counting began.
         var kept = 0
@@ -53,8 +55,8 @@ final class Recorder: ListInstrument {
     let unreceived = Atomic<Int>(0)
     private let lostOwners = Atomic<Int>(0)
 
-    /// Changes what is recorded. Resets the counts if diagnostics were off. Calls `announce` under the lock,
-    /// with whether posts are counted from now on.
+    /// Changes what is recorded, and resets the counts if diagnostics were off. Calls `announce` under the
+    /// lock with whether posts are counted from now on.
     func set(
         _ instruments: Instruments,
         named name: String?,
@@ -62,7 +64,7 @@ final class Recorder: ListInstrument {
         _ announce: (Bool) -> Void
     ) {
         let former = guarded.withLock { guarded in
-            // Released after unlocking.
+            // Returned, so that it is released after unlocking.
             let former = guarded
             let diagnostics = setting()
             let wasOn = guarded.diagnostics.isOn
@@ -114,11 +116,11 @@ final class Recorder: ListInstrument {
         guarded.withLock { $0.notePoster(type, site) }
     }
 
-    /// Keeps the text of a message, if any are to be kept. Runs user code: the message's description.
+    /// Keeps the text of a message if messages are kept. This runs user code: the message's description.
     func keep(_ frame: FrameReference, of list: ListenerList, _ event: PostEvent) {
         let diagnostics = diagnostics
         guard diagnostics.kept > 0 else { return }
-        // A description that posts would otherwise be asked to describe its own posts, endlessly.
+        // Otherwise a description that posts would have to describe its own posts, endlessly.
         let text = Instrumentation.suspended {
             MessageText(redacted: diagnostics.redacted).text(of: list.boxedMessage(of: frame), list.messageType)
         }
@@ -147,8 +149,9 @@ extension Recorder {
     }
 
     var count: Count {
-        // Elements are copied under the lock: sharing the buffer would make the next post copy all of it, and
-        // the thread sanitizer, which does not see the reference count that orders the two, report a race.
+        // Elements are copied under the lock. If the buffer were shared, the next post would copy all of it,
+        // and the thread sanitizer, which does not see the reference count that orders the two, would report
+        // a race.
         let (diagnostics, start, posters, messages, now) = guarded.withLock {
             ($0.diagnostics, $0.start, $0.posters.map { $0 }, $0.last($0.diagnostics.kept), MonotonicClock.now)
         }

@@ -1,10 +1,11 @@
 internal import Synchronization
 
-/// A lock-free histogram of durations, in classes that double. `@safe` because the memory lives as long as
-/// this object and holds only atomics.
+/// A lock-free histogram of durations, with buckets that double. It is `@safe` because the memory lives as
+/// long as this object and holds only atomics.
 @safe
-final class TimeCounts: @unchecked Sendable {  // a constant pointer to what is atomic
-    /// Class *n* holds what took less than 2^*n* nanoseconds, and the last everything longer: 9 minutes.
+final class TimeCounts: @unchecked Sendable {  // a constant pointer to atomics
+    /// Bucket *n* counts durations of less than 2^*n* nanoseconds. The last one counts all longer ones, of
+    /// about 9 minutes or more.
     static let classCount = 40
 
     private let classes: UnsafeMutablePointer<Atomic<Int>>

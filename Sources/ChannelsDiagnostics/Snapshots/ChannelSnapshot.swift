@@ -6,7 +6,7 @@ public struct ChannelSnapshot: Sendable {
     public let name: String
     /// The kind of the channel.
     public let kind: ChannelKind
-    /// The type of the messages or the state; the types of requests and responses.
+    /// The type of the messages or the state, or the types of requests and responses.
     public let messageType: String
     /// The number of messages posted, if counted.
     public let postCount: Int?
@@ -18,7 +18,7 @@ public struct ChannelSnapshot: Sendable {
     package let countingTime: Duration?
     /// The posters, most frequent first, if traced.
     public let posters: [PosterSnapshot]
-    /// The last messages, oldest first, if kept.
+    /// The latest messages, oldest first, if kept.
     public let messages: [MessageSnapshot]
     /// The listeners in the order of delivery, interceptors first.
     public let listeners: [ListenerSnapshot]

@@ -20,7 +20,8 @@ extension ListenerSnapshot {
 
         /// Returns the duration that the given share of the durations did not exceed, rounded up to the end of
         /// its bucket; nil if nothing was counted.
-        /// - Parameter share: From 0 to 1, as in `quantile(0.99)`. Values outside are clamped; NaN traps.
+        /// - Parameter share: A number from 0 to 1, as in `quantile(0.99)`. Values outside that range are
+        ///   clamped; NaN traps.
         public func quantile(_ share: Double) -> Duration? {
             require(
                 !share.isNaN,
@@ -31,7 +32,7 @@ extension ListenerSnapshot {
             var rest = Int((Double(count) * min(max(share, 0), 1)).rounded(.up))
             for (index, number) in counts.enumerated() {
                 rest -= number
-                // An `Int` may have 32 bits.
+                // `Int64`, because an `Int` may have 32 bits.
                 if rest <= 0 { return min(.nanoseconds(Int64(1) << index), longest) }
             }
             return longest

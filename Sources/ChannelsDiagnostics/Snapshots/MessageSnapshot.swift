@@ -8,8 +8,8 @@ public struct MessageSnapshot: Sendable {
     public let age: Duration
     /// The message as text, kept by ``Channels/Switchboard/Diagnostics/trace(keeping:redacting:)``.
     public let text: String
-    /// The type of the object given as `from:`; nil without one.
+    /// The type of the object passed as `from:`; nil if none was.
     public let senderType: String?
-    /// Whether it was posted here or came over a bridge.
+    /// Whether it was posted in this process or arrived over a bridge.
     public let origin: MessageOrigin
 }

@@ -2,7 +2,7 @@ public import Channels
 
 /// One poster on a channel.
 public struct PosterSnapshot: Sendable {
-    /// The type of the object given as `from:`; nil without one.
+    /// The type of the object passed as `from:`; nil if none was.
     public let senderType: String?
     /// The source location of the posts, if known.
     public let site: CallSite?

@@ -2,13 +2,14 @@ public import Channels
 
 /// A switchboard at one moment: every channel, protocol and pattern, with their listeners.
 ///
-/// Other threads are not stopped: each count is exact for its own moment, and nil if it is not kept.
+/// Other threads are not stopped while it is taken, so each count is exact for its own moment. A count that
+/// is not kept is nil.
 public struct SwitchboardSnapshot: Sendable {
     /// The named channels, by name.
     public let channels: [ChannelSnapshot]
     /// The protocol channels, by the name of the protocol.
     public let protocols: [ChannelSnapshot]
-    /// The listeners to patterns in the order of registration. The name of each is its pattern.
+    /// The listeners to patterns, in the order of registration, each with its pattern as the name.
     public let patterns: [ChannelSnapshot]
     /// The watched channels, which have no name.
     public let watched: [ChannelSnapshot]

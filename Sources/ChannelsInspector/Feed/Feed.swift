@@ -3,7 +3,7 @@ internal import Channels
 internal import Foundation
 internal import NIOCore
 
-/// Samples a switchboard while pages are open, and keeps the pictures for them.
+/// Takes pictures of a switchboard while pages are open, and keeps the newest one for them.
 actor Feed {
     private let watch: Watch
     private let limits: ServerLimits
@@ -11,10 +11,10 @@ actor Feed {
     private var pages = 0
     private var spent = Duration.zero
     private var looking: Task<Void, Never>?
-    /// The last event: pages that keep up all ask for the same.
+    /// The last event, because all pages that keep up ask for the same one.
     private var encoded: (told: Int, event: Event)?
 
-    /// A picture as bytes.
+    /// An encoded picture.
     struct Event: Sendable {
         /// The number of the picture.
         var number = 0
@@ -23,7 +23,7 @@ actor Feed {
         var bytes = ByteBuffer()
     }
 
-    /// The number of the newest picture. A state, so that a busy page receives the newest only.
+    /// The number of the newest picture. It is a state, so that a busy page only receives the newest one.
     nonisolated let pictures = StateChannel(0)
 
     init(_ watch: Watch, limits: ServerLimits) {
@@ -31,7 +31,7 @@ actor Feed {
         self.limits = limits
     }
 
-    /// A page that is open, for as long as this lives.
+    /// An open page. It is open as long as this object lives.
     final class Page: Sendable {
         private let feed: Feed
 
@@ -40,7 +40,7 @@ actor Feed {
         deinit { Task { [feed] in await feed.close() } }
     }
 
-    /// Opens a page; nil if there are as many as there may be.
+    /// Opens a page; returns nil if the maximum number is open.
     func open() -> Page? {
         guard pages < limits.streams else { return nil }
         pages += 1
@@ -60,7 +60,8 @@ actor Feed {
             var pause = limits.interval
             while (try? await Task.sleep(for: pause)) != nil, let self {
                 await self.look()
-                // However large the switchboard, looking and telling take no more than a twentieth of one core.
+                // No matter how large the switchboard is, taking and encoding pictures takes at most a
+                // twentieth of one core.
                 pause = await max(limits.interval, self.takeSpent() * 19)
             }
         }
@@ -74,14 +75,14 @@ actor Feed {
         encoded = nil
     }
 
-    /// How long looking, and making events, took since the last call.
+    /// Returns how long taking and encoding pictures has taken since the last call.
     private func takeSpent() -> Duration {
         defer { spent = .zero }
         return spent
     }
 
     private func look() {
-        // Cancelled while it waited for its turn.
+        // The last page may have closed while this waited for the actor.
         guard pages > 0 else { return }
         let start = ContinuousClock.now
         defer { spent += ContinuousClock.now - start }
@@ -99,7 +100,7 @@ actor Feed {
         look()
     }
 
-    /// The newest picture for a page that has received the entries up to a number.
+    /// Returns the newest picture, for a page that has received the entries up to a number.
     func event(after told: Int) throws -> Event {
         if let encoded, encoded.told == told { return encoded.event }
         let start = ContinuousClock.now
@@ -114,10 +115,10 @@ actor Feed {
         return event
     }
 
-    /// The channel of an identifier in the newest picture.
+    /// Returns the channel with an identifier in the newest picture.
     func channel(_ id: String) -> Reading.Channel? { picture.channel(id) }
 
-    /// All channels, as they are now.
+    /// Returns all channels as they are now.
     func channels() -> [Reading.Channel] {
         if pages > 0 { return picture.sorted }
         var picture = Picture()

@@ -1,9 +1,9 @@
 #if Inspector
 internal import Channels
 
-/// The graph as text that Mermaid draws, as in a Markdown file.
+/// Returns the graph as text for Mermaid, which a Markdown file can contain.
 ///
-/// The names are quoted, and of what Mermaid or a browser could read as markup only the entity is written.
+/// Names are quoted, and everything that Mermaid or a browser could read as markup is written as an entity.
 func mermaid(_ channels: [Reading.Channel]) -> String {
     var lines = ["flowchart LR"]
     var nodes: [ExactText: String] = [:]
@@ -38,7 +38,7 @@ private func quoted(_ text: String) -> String {
 }
 
 extension Unicode.Scalar {
-    /// Whether it changes how the text around it looks without being seen itself.
+    /// Whether it is invisible, but changes how the text around it looks.
     var isInvisible: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: true

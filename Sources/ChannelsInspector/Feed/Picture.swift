@@ -2,26 +2,26 @@
 internal import Channels
 internal import ChannelsDiagnostics
 
-/// The picture of a switchboard for pages: its latest state, and recent events.
+/// A picture of a switchboard for pages: its latest state, and recent entries.
 ///
-/// Only the number of the last entry it received is kept for a page.
+/// Of a page, only the number of the last entry that it received is kept.
 struct Picture: Sendable {
-    /// Counts the pictures: a page whose numbers have a gap was too slow for those in between.
+    /// Counts the pictures. If a page finds a gap in the numbers, it was too slow for those in between.
     private(set) var number = 0
-    /// When the switchboard was looked at, in milliseconds since 1970.
+    /// When the picture was taken, in milliseconds since 1970.
     private(set) var time = 0.0
-    /// Another for each run of the inspector: numbers begin anew.
+    /// Identifies the run of the inspector, because numbers start again in each run.
     private let instance = Token.random()
     /// Whether posts are traced now.
     var tracing = Tracing.on
     private(set) var channels: [Row] = []
-    /// The last messages and faults, oldest first. Their numbers count up without a gap.
+    /// The latest messages and faults, oldest first. Their numbers have no gaps.
     private(set) var entries: [Entry] = []
     private(set) var lastEntry = 0
 
     /// The channels of the last reading, by their identifiers.
     private var known: [ExactText: Reading.Channel] = [:]
-    /// By the name of the channel.
+    /// How many faults there were, by the name of the channel.
     private var faults: [ExactText: Int] = [:]
 
     static let mostEntries = 2_000
@@ -44,11 +44,11 @@ struct Picture: Sendable {
         for var channel in reading.channels {
             let id = channel.id
             let former = before[id]
-            // The known senders are kept while nothing is traced.
+            // While nothing is traced, the senders known so far are kept.
             if channel.senders.isEmpty, let former { channel.senders = former.senders }
             channel.faults = faults[ExactText(channel.name)] ?? 0
             var last = former?.lastMessage ?? 0
-            // Counting began anew.
+            // If the count is smaller, counting has started again.
             if let former, (channel.posts ?? -1) < (former.posts ?? -1) { last = 0 }
             for message in channel.messages.reversed().prefix(while: { $0.number > last }).reversed() {
                 recent.append(Entry(message, of: channel.name, readAt: time))
@@ -62,7 +62,7 @@ struct Picture: Sendable {
     }
 
     private mutating func enter(_ recent: [Entry]) {
-        // Of too many at once, the oldest messages are left out, and no fault.
+        // If there are too many at once, the oldest messages are left out, but no faults.
         var left = recent.count - Self.mostEntries
         for var entry in recent.sorted(by: { $0.time < $1.time }) {
             lastEntry += 1
@@ -76,8 +76,8 @@ struct Picture: Sendable {
         if entries.count > Self.mostEntries { entries.removeFirst(entries.count - Self.mostEntries) }
     }
 
-    /// Forgets the switchboard. Pictures and entries go on being numbered: a page that was disconnected knows
-    /// which it has shown.
+    /// Forgets the switchboard. The numbers of pictures and entries continue, so that a page that was
+    /// disconnected knows which ones it has shown.
     mutating func forget() {
         known = [:]
         faults = [:]
@@ -85,14 +85,14 @@ struct Picture: Sendable {
         entries = []
     }
 
-    /// The picture for a page that has received the entries up to a number.
+    /// Returns the picture for a page that has received the entries up to a number.
     func after(_ entry: Int) -> Self {
         var picture = self
         picture.entries = entries.filter { $0.number > entry }
         return picture
     }
 
-    /// A channel that was there in the last reading.
+    /// Returns a channel of the last reading.
     func channel(_ id: String) -> Reading.Channel? { known[ExactText(id)] }
 
     /// All channels of the last reading, by name.
@@ -106,7 +106,7 @@ extension Picture: Encodable {
 
     /// A channel in a picture, without the details of the detail view.
     ///
-    /// Every picture has one for each channel, so zeros are left out.
+    /// Every picture has a row for each channel, so zeros are left out.
     struct Row: Sendable, Encodable {
         var name: String
         var kind: String
@@ -114,20 +114,20 @@ extension Picture: Encodable {
         var senders: [String]
         /// The types of the owners of listeners.
         var owners: [String]
-        /// Posts so far; nil where they are not counted.
+        /// The number of posts; nil if they are not counted.
         var posts: Int?
         var unreceived: Int?
         var lostOwners: Int?
         var faults: Int?
         var listeners: Int?
-        /// The number of them that belong to a pattern's listener.
+        /// How many of the listeners belong to a listener to a pattern.
         var forPatterns: Int?
         var waiting: Int?
         var dropped: Int?
         /// The longest call of a listener, in nanoseconds.
         var slowest: Int64?
 
-        /// The maximum number of owners, and of senders, in a picture.
+        /// The maximum number of owners and of senders in a row.
         static let most = 12
 
         init(_ channel: Reading.Channel) {
@@ -149,7 +149,7 @@ extension Picture: Encodable {
 
         private static func some(of names: some Sequence<String>) -> [String] {
             var some: [String] = []
-            // Few, so that looking through them takes less than a set.
+            // There are so few that searching them takes less time than a set.
             for name in names where some.count < most && !some.contains(name) { some.append(name) }
             return some.sorted()
         }

@@ -2,33 +2,33 @@
 internal import Channels
 internal import ChannelsDiagnostics
 
-/// What one look at a switchboard found.
+/// What was found on a switchboard at one moment.
 struct Reading: Sendable {
-    /// A channel, a protocol, or all listeners to one pattern, encoded for the detail view.
+    /// A channel, a protocol, or all listeners to one pattern. It is encoded for the detail view.
     struct Channel: Sendable, Encodable {
         var name: String
         var kind: String
         var type: String
         /// Whether the switchboard finds it by its name.
         var isNamed = true
-        /// Messages posted so far; nil where they are not counted.
+        /// The number of messages posted; nil if they are not counted.
         var posts: Int?
         /// The number of posts that reached no listener.
         var unreceived = 0
-        /// Listeners whose owner was deallocated.
+        /// The number of listeners whose owner was deallocated.
         var lostOwners = 0
-        /// Faults raised on it while a page was open.
+        /// The number of faults raised on it while a page was open.
         var faults = 0
         /// Whether messages may be posted from the page.
         var isPostable = false
         var senders: [Sender] = []
-        /// The last ones, oldest first.
+        /// The latest messages, oldest first.
         var messages: [MessageSnapshot] = []
         /// The number of the last message sent to pages.
         var lastMessage = 0
         var listeners: [Listener] = []
 
-        /// Tells it from all others of the switchboard.
+        /// Identifies the channel among all others of the switchboard.
         var id: ExactText { ExactText("\(kind) \(name)") }
 
         private enum CodingKeys: String, CodingKey {
@@ -36,7 +36,7 @@ struct Reading: Sendable {
         }
     }
 
-    /// Who posts, as far as it is known.
+    /// Who posts, as far as is known.
     struct Sender: Sendable, Encodable {
         /// Nil for posts without a sender.
         var type: String?
@@ -52,7 +52,7 @@ struct Reading: Sendable {
         var priority: Int
         var isPaused: Bool
         var site: String
-        /// The actor or queue on which it has its turns.
+        /// The actor or queue on which it is called.
         var lane: String?
         var delivered: Int?
         var waiting: Int?
@@ -60,22 +60,22 @@ struct Reading: Sendable {
         var dropped: Int?
         var missed: Int?
         var failures: Int?
-        /// Calls that took less than 1, 2, 4, 8 … nanoseconds.
+        /// How many calls took less than 1, 2, 4, 8 … nanoseconds.
         var times: [Int] = []
         /// The longest call, in nanoseconds.
         var longest: Int64?
-        /// The longest that a message was on its way to it, in nanoseconds.
+        /// The longest time that a message waited for it, in nanoseconds.
         var longestWait: Int64?
     }
 
-    /// When, in milliseconds since 1970.
+    /// When this was read, in milliseconds since 1970.
     var time: Double
     var channels: [Channel] = []
-    /// Those since the look before, oldest first.
+    /// The faults since the last reading, oldest first.
     var faults: [Entry] = []
 }
 
-/// What happened: a message that was posted, or something that went wrong.
+/// Something that happened: a posted message or a fault.
 struct Entry: Sendable, Encodable {
     enum Kind: String, Encodable { case message, fault }
 

@@ -3,16 +3,16 @@ internal import Channels
 internal import ChannelsDiagnostics
 internal import Foundation
 
-/// Whether posts are traced while a page is open, as a visitor chose.
+/// Whether posts are traced while a page is open, which a visitor can choose.
 enum Tracing: String, Sendable, Codable {
     case on, off
 }
 
-/// Looks at a switchboard: the one place that knows the diagnostics of the core.
+/// Reads a switchboard. Only this type knows the library's diagnostics.
 ///
-/// `token` is guarded by its mutex, under which nothing of the switchboard is called.
+/// `token` is guarded by its lock, under which the switchboard is not called.
 final class Watch: Sendable {
-    /// Messages kept of each channel.
+    /// How many messages are kept per channel.
     private static let kept = 32
 
     private let board: Switchboard
@@ -44,7 +44,7 @@ final class Watch: Sendable {
         _ = faults.takeAll()
     }
 
-    /// Looks once.
+    /// Reads the switchboard once.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     func read() -> Reading {
@@ -53,17 +53,18 @@ final class Watch: Sendable {
             Reading.Channel($0, isNamed: true, snapshot.lanes)
         }
         let found = named + snapshot.watched.map { Reading.Channel($0, isNamed: false, snapshot.lanes) }
-        // Those with one name are shown together, where the first is: the listeners to a pattern have a snapshot
-        // each, and several channels may be watched under one name.
+        // Channels with the same name are shown together, in the place of the first. Each listener to a
+        // pattern has its own snapshot, and several channels may be watched under one name.
         var together = Dictionary(found.map { ($0.id, $0) }, uniquingKeysWith: { $0.adding($1) })
         let channels = found.compactMap { together.removeValue(forKey: $0.id) }
         return Reading(time: millisecondsNow(), channels: channels, faults: faults.takeAll())
     }
 }
 
-/// Keeps the faults from one look to the next.
+/// Keeps the faults from one reading to the next.
 ///
-/// Called on the threads that find them. `faults` is guarded by its mutex, under which nothing else is called.
+/// It is called on the threads that find the faults. `faults` is guarded by its lock, under which nothing
+/// else is called.
 private final class FaultLog: ChannelInstrument {
     private static let most = 256
 
@@ -109,7 +110,7 @@ extension Reading.Channel {
         )
     }
 
-    /// This and another of its name.
+    /// Combines two channels with the same name.
     fileprivate func adding(_ other: Self) -> Self {
         var sum = self
         sum.posts = posts.map { $0 + (other.posts ?? 0) } ?? other.posts
@@ -117,7 +118,7 @@ extension Reading.Channel {
         sum.lostOwners += other.lostOwners
         sum.senders += other.senders
         sum.listeners += other.listeners
-        // Those of one: their numbers are only good within a channel.
+        // Only the messages of one channel are shown, because their numbers have no meaning across channels.
         if messages.isEmpty { sum.messages = other.messages }
         return sum
     }

@@ -1,11 +1,12 @@
 #if Inspector
 internal import HTTPTypes
 
-/// Who is answered.
+/// Decides which requests are answered.
 ///
-/// A browser lets any site send requests to this machine, and a site may give its own name the address of
-/// this machine ("DNS rebinding"), after which the browser takes the inspector for a part of that site. So
-/// the requested name must be one that no site can have, and the requesting page one of the inspector's own.
+/// A browser lets any site send requests to this machine. A site may also give its own name the address of
+/// this machine ("DNS rebinding"), after which the browser takes the inspector for a part of that site.
+/// Therefore the requested host name must be one that no site can have, and the requesting page must be one
+/// of the inspector's own.
 struct AccessRules: Sendable {
     /// Why a request is refused.
     struct Refusal: Error, Equatable {
@@ -16,7 +17,8 @@ struct AccessRules: Sendable {
     private let names: Set<String>
     private let takesAnyAddress: Bool
     private let token: String?
-    /// The name of the cookie that holds the token: cookies are shared by all ports of a host.
+    /// The name of the cookie that holds the token. It is random, because cookies are shared by all ports of
+    /// a host.
     let cookie: String
 
     init(host: String, token: String?) {
@@ -37,7 +39,7 @@ struct AccessRules: Sendable {
     ///
     /// - Throws: ``Refusal``.
     func check(_ request: HTTPRequest, path: some StringProtocol, presented: String?) throws(Refusal) {
-        // The first line `Host` is the authority.
+        // The first `Host` line has become the authority.
         guard request.headerFields[values: .furtherHost].isEmpty else {
             throw Refusal(status: .badRequest, reason: "There is more than one line Host.")
         }
@@ -53,7 +55,7 @@ struct AccessRules: Sendable {
         }
         let site = fields[.secFetchSite] ?? "none"
         if site != "same-origin" && site != "none" {
-            // A link to the page from elsewhere may be followed, and nothing else.
+            // From another site, only a link to the page may be followed.
             let isVisit = fields[.secFetchMode] == "navigate" && fields[.secFetchDestination] == "document"
             guard isVisit, request.method == .get, path == "/" else {
                 throw Refusal(status: .forbidden, reason: "Only the inspector's own page may ask for this.")
@@ -79,7 +81,7 @@ struct AccessRules: Sendable {
 }
 
 extension HTTPField.Name {
-    // Proof of each `!`: the text is a token as RFC 9110 defines it.
+    // Each `!` is safe, because the text is a token as RFC 9110 defines it.
     fileprivate static let furtherHost = Self("Host")!
     fileprivate static let secFetchSite = Self("Sec-Fetch-Site")!
     fileprivate static let secFetchMode = Self("Sec-Fetch-Mode")!

@@ -4,16 +4,16 @@ internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTPTypes
 
-/// The connections whose clients have not sent a complete request. With too many of them, the one that has had the most
-/// time is closed, so that they never keep visitors out.
+/// The connections whose clients have not sent a complete request. If there are too many, the one that has
+/// had the most time is closed, so that they never keep visitors out.
 final class WaitingConnections: Sendable {
     private let most: Int
-    /// In the order in which their time began. Guarded by its lock: connections have several event loops.
+    /// In the order in which their time began. Locked, because connections have several event loops.
     private let channels = Locked<[any NIOCore.Channel]>([])
 
     init(most: Int) { self.most = most }
 
-    /// The time of a client begins.
+    /// Begins the time of a client.
     func begin(_ channel: any NIOCore.Channel) {
         let oldest = channels.withLock { channels in
             channels.removeAll { $0 === channel }
@@ -29,12 +29,12 @@ final class WaitingConnections: Sendable {
 }
 
 /// Closes a connection whose client does not send a complete request in time or does not read the answer, and
-/// one whose answer says so.
+/// a connection whose answer says that it closes.
 ///
 /// The idle timeouts of SwiftNIO and Hummingbird are not enough: a connection that sends a byte of a body now
-/// and then is not idle, nor, for Hummingbird, is one that does not read its answer.
+/// and then is not idle, and to Hummingbird, neither is one that does not read its answer.
 ///
-/// All state is confined to the event loop of the connection.
+/// Only the event loop of the connection uses its state.
 final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -46,16 +46,17 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     private let mostBody: Int
     private var deadline: Scheduled<Void>?
     private var body = 0
-    /// Parts written that the system has not taken yet.
+    /// How many written parts the system has not taken yet.
     private var unwritten = 0
-    /// Requests read in full less answers written in full: an answer may come first.
+    /// The number of requests read in full minus the number of answers written in full. It may be negative,
+    /// because an answer may come first.
     private var unanswered = 0
     private var closesAfterAnswer = false
 
     /// - Parameters:
-    ///   - limit: How long a request may take to arrive, and the other side not to take anything.
-    ///   - waiting: Those of the server that wait for a request.
-    ///   - mostBody: Bytes of a body after which the connection is closed without more ado.
+    ///   - limit: How long a request may take to arrive, and how long the client may read nothing.
+    ///   - waiting: The connections of the server that wait for a request.
+    ///   - mostBody: The number of bytes of a body after which the connection is closed without an answer.
     init(_ limit: Duration, _ waiting: WaitingConnections, mostBody: Int) {
         self.limit = TimeAmount(limit)
         self.waiting = waiting
@@ -104,7 +105,7 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: written)
     }
 
-    /// Starts the client's time to send a request or to read the answer, if it is its turn.
+    /// Starts the client's time to send a request or to read the answer, if the server is waiting for that.
     private func startTime(_ context: ChannelHandlerContext) {
         deadline?.cancel()
         guard context.channel.isActive else { return }

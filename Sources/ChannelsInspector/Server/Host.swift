@@ -12,12 +12,12 @@ enum Host {
     /// Whether it stands for every interface of the machine.
     static func isWildcard(_ host: String) -> Bool { ["0.0.0.0", "::"].contains(canonical(host)) }
 
-    /// Whether it is an address, not a name that a server of names could give another meaning.
+    /// Whether it is an address, and not a name whose meaning a DNS server could change.
     static func isAddress(_ host: String) -> Bool { canonical(host) != nil }
 
     /// The host in `host:port` or `[host]:port`, where the port may be missing; nil for anything else.
     static func name(inAuthority authority: String) -> String? {
-        // Brackets if there is a colon in the name, and only then.
+        // The name is in brackets if, and only if, it has a colon.
         let format = /(?:\[([^\]]*:[^\]]*)\]|([^:\[]+))(?::(\d*))?/
         guard let (_, bracketed, plain, port) = authority.wholeMatch(of: format)?.output else { return nil }
         if let port, !port.isEmpty, UInt16(port) == nil { return nil }
@@ -31,7 +31,7 @@ enum Host {
         return "http://\(authority):\(port)/" + (token.map { "?token=\($0)" } ?? "")
     }
 
-    /// An address of version 4 or 6, as it is usually written.
+    /// An IPv4 or IPv6 address in its canonical form; nil for anything else.
     private static func canonical(_ host: String) -> String? {
         (try? SocketAddress(ipAddress: host, port: 0))?.ipAddress
     }

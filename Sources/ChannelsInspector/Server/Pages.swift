@@ -1,7 +1,7 @@
 #if Inspector
 internal import NIOCore
 
-/// A file of the page, compiled into the program: nothing is read from the disk.
+/// A file of the page. It is compiled into the program, so that nothing is read from disk.
 struct PageFile: Sendable {
     var type: String
     var bytes: ByteBuffer

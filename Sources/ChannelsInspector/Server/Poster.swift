@@ -6,7 +6,7 @@ internal import HTTPTypes
 /// Posts test messages.
 struct Poster: Sendable {
     private let board: Switchboard
-    /// The types that may be posted, by the names that snapshots have for them.
+    /// The types that may be posted, by their names in snapshots.
     private let types: [String: any (Decodable & Sendable).Type]
 
     init(_ board: Switchboard, _ types: [any (Decodable & Sendable).Type]) {
@@ -22,7 +22,7 @@ struct Poster: Sendable {
     /// Posts a message, given as JSON.
     ///
     /// - Returns: How many listeners were reached.
-    /// - Throws: ``AccessRules/Refusal``, saying why the text is refused.
+    /// - Throws: ``AccessRules/Refusal``, which says why the text is refused.
     func post(_ data: Data, to channel: Reading.Channel) throws(AccessRules.Refusal) -> Int {
         guard takes(channel), let type = types[channel.type] else {
             let reason = "Messages of this channel may not be posted: its type is not in Inspector(posting:)."
@@ -44,7 +44,7 @@ struct Poster: Sendable {
 }
 
 extension DecodingError {
-    /// One line, with where in the text.
+    /// One line, which says where in the text the error is.
     fileprivate var reason: String {
         let (context, what): (Context, String) =
             switch self {

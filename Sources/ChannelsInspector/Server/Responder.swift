@@ -7,7 +7,7 @@ internal import HummingbirdCore
 internal import NIOCore
 internal import ServiceLifecycle
 
-/// Answers every request: the one place where paths are told apart and headers are set.
+/// Answers every request. Only this type tells paths apart and sets headers.
 struct Responder: HTTPResponder {
     typealias Context = BasicRequestContext
 
@@ -38,7 +38,7 @@ struct Responder: HTTPResponder {
         } catch let refusal as AccessRules.Refusal {
             response = Self.text(refusal.reason + "\n")
             response.status = refusal.status
-            // The following bytes may be the rest of a refused body.
+            // Closed, because the following bytes may be the rest of a refused body.
             response.headers[.connection] = "close"
         }
         for field in Self.protection { response.headers[field.name] = field.value }
@@ -88,7 +88,7 @@ struct Responder: HTTPResponder {
                     let next = try await feed.event(after: last.lastEntry)
                     guard next.number > last.number else { continue }
                     last = next
-                    // Suspends while the page takes nothing: meanwhile there are newer pictures.
+                    // This suspends while the page reads nothing, and meanwhile there are newer pictures.
                     try await writer.write(next.bytes)
                 }
             }
@@ -113,7 +113,7 @@ struct Responder: HTTPResponder {
     }
 
     private func trace(_ request: Request) async throws -> Response {
-        // Checked although it is empty: a form of another site cannot send JSON.
+        // Checked although the body is empty, because a form on another site cannot send JSON.
         _ = try await json(of: request)
         guard let tracing = request.uri.queryParameters["mode"].flatMap({ Tracing(rawValue: String($0)) }) else {
             throw AccessRules.Refusal(status: .badRequest, reason: "The mode must be on or off.")
@@ -157,8 +157,8 @@ struct Responder: HTTPResponder {
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: bytes))
     }
 
-    /// What every answer carries: nothing but the page's own files may run in it or be asked by it, no other
-    /// site may show, read or learn of it, and nothing is kept.
+    /// The headers of every answer. The page may only run and request its own files, no other site may show
+    /// it, read it or learn of it, and nothing is stored.
     private static let protection: HTTPFields = {
         var fields = HTTPFields()
         fields[.contentSecurityPolicy] =
@@ -166,7 +166,7 @@ struct Responder: HTTPResponder {
             + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
         fields[.xContentTypeOptions] = "nosniff"
         fields[.cacheControl] = "no-store"
-        // Proof of each `!`: the text is a token as RFC 9110 defines it.
+        // Each `!` is safe, because the text is a token as RFC 9110 defines it.
         fields[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
         fields[HTTPField.Name("Cross-Origin-Opener-Policy")!] = "same-origin"
         fields[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "same-origin"

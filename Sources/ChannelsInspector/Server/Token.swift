@@ -1,5 +1,5 @@
 #if Inspector
-/// The token that a visitor presents if other machines can connect.
+/// The token that a visitor must present if other machines can connect.
 enum Token {
     /// 160 random bits, as hexadecimal digits.
     static func random() -> String {

@@ -8,7 +8,7 @@ extension BridgeError {
         self.init(code, subject: subject, detail: detail)
     }
 
-    /// The error of a status that the C client returned from a call.
+    /// Creates the error for a status that a call of the C client returned.
     init(_ status: natsStatus, doing action: String, subject: String? = nil) {
         self.init(
             Code(status),
@@ -17,7 +17,7 @@ extension BridgeError {
         )
     }
 
-    /// The error of a status that the C client reported by a callback, with the text of the server.
+    /// Creates the error for a status that the C client reported by a callback, with the text of the server.
     init(_ status: natsStatus, saying text: UnsafePointer<CChar>?) {
         let said = text.map { String(cString: $0).singleLine } ?? ""
         guard !said.isEmpty else {
@@ -27,24 +27,24 @@ extension BridgeError {
         self.init(Code(status), subject: Self.quotedSubject(in: said), "the server or client says: \(said)")
     }
 
-    /// Messages that were accepted and never sent.
+    /// The error for messages that were accepted and never sent.
     static func unsentAtClose(_ count: Int) -> BridgeError {
         BridgeError(.closed, "\(count) messages were still waiting to be sent when the connection closed")
     }
 
-    /// What came in answer to a message cannot be read.
+    /// The error for an answer that cannot be read.
     static func unreadable(_ what: String, on subject: String, _ error: (any Error)? = nil) -> BridgeError {
         BridgeError(.transportFailure, subject: subject, detail: "\(what) cannot be read", underlyingError: error)
     }
 
-    /// Whether the server has refused a subscription, or taken it away:
-    /// `Permissions Violation for Subscription to "orders.>" using queue "kitchen"`. A server that has read its
-    /// configuration again does not name the queue.
+    /// Whether the server has refused or ended a subscription:
+    /// `Permissions Violation for Subscription to "orders.>" using queue "kitchen"`. A server that has
+    /// reloaded its configuration does not name the queue.
     func refuses(_ pattern: String, group: String?) -> Bool {
         guard code == .permissionDenied, subject.map({ ExactText($0) }) == ExactText(pattern), let detail,
             detail.contains(" for Subscription to ")
         else { return false }
-        // As bytes: a quotation mark and a combining mark behind it are one character.
+        // In bytes, because a quotation mark and a combining mark after it are one character.
         guard let found = detail.utf8.firstRange(of: " using queue \"".utf8) else { return true }
         return group.map { detail.utf8[found.upperBound...].starts(with: ($0 + "\"").utf8) } ?? false
     }
@@ -60,7 +60,8 @@ extension BridgeError {
         return detail.isEmpty ? "" : " (\(detail))"
     }
 
-    /// `Permissions Violation for Publish to "orders.new"`: the server names the subject in quotation marks.
+    /// The subject, which the server names in quotation marks:
+    /// `Permissions Violation for Publish to "orders.new"`.
     private static func quotedSubject(in text: String) -> String? {
         let parts = text.utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
         return parts.count >= 3 ? String(Substring(parts[1])) : nil
@@ -90,7 +91,7 @@ extension BridgeError.Code {
 }
 
 extension String {
-    /// The text in a single line, which is not long: servers supply part of it.
+    /// The text in a single line, truncated because servers supply part of it.
     var singleLine: String { onOneLine(String(unicodeScalars.prefix(400))) }
 }
 #endif

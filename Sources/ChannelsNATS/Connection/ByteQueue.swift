@@ -3,8 +3,8 @@ internal import Channels
 
 /// Bytes that are appended at the end and removed at the front.
 ///
-/// Unlike those of an array, they are written where they stay, without being copied from somewhere else first or set to
-/// zero.
+/// Unlike with an array, bytes are written directly where they stay. The memory is not set to zero first, and
+/// nothing is copied into it.
 struct ByteQueue: ~Copyable, @unchecked Sendable {  // nothing else refers to its memory
     private var memory: UnsafeMutableRawPointer?
     private(set) var capacity = 0
@@ -14,13 +14,13 @@ struct ByteQueue: ~Copyable, @unchecked Sendable {  // nothing else refers to it
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
 
-    /// Makes room for some bytes at the end, which the caller must write, all of them.
+    /// Makes room for bytes at the end. The caller must write all of them.
     ///
-    /// - Returns: Where they are, until the next change.
+    /// - Returns: The address of the room, valid until the next change.
     mutating func append(_ size: Int) -> UnsafeMutableRawPointer {
         if size > capacity - count { grow(to: count + size) }
         defer { count += size }
-        // There is memory, at least of a page.
+        // There is memory now, at least a page.
         return memory! + count
     }
 
@@ -29,7 +29,7 @@ struct ByteQueue: ~Copyable, @unchecked Sendable {  // nothing else refers to it
         append(other.count).copyMemory(from: start, byteCount: other.count)
     }
 
-    /// Removes bytes from the front. The others move there.
+    /// Removes bytes from the front, and moves the others there.
     mutating func removeFirst(_ size: Int) {
         require(size <= count, "defect of swift-channels: a queue of \(count) bytes has no \(size) to remove")
         guard let memory, size > 0 else { return }
@@ -37,7 +37,7 @@ struct ByteQueue: ~Copyable, @unchecked Sendable {  // nothing else refers to it
         memory.copyMemory(from: memory + size, byteCount: count)
     }
 
-    /// Removes all, and keeps the memory if it is not larger than some bytes.
+    /// Removes all bytes, and keeps the memory if it is not larger than a limit.
     mutating func removeAll(keepingUpTo limit: Int) {
         count = 0
         guard capacity > limit else { return }

@@ -7,7 +7,7 @@ import Foundation
 final class ClientOptions {
     let pointer: OpaquePointer
 
-    /// - Parameter discovered: The servers that others have announced.
+    /// - Parameter discovered: The addresses that servers have announced.
     init(_ configuration: NATSConfiguration, discovered: [String], registration: UInt) throws {
         var created: OpaquePointer?
         let status = natsOptions_Create(&created)
@@ -45,11 +45,11 @@ final class ClientOptions {
         if let name = configuration.name { try set("name", natsOptions_SetName(pointer, name)) }
     }
 
-    /// Whether the port of an address, if it has one, is one. The C client takes the last 16 bits of any number.
+    /// Whether an address has a valid port or none. The C client would use the last 16 bits of any number.
     private static func hasValidPort(_ server: String) -> Bool {
         let address = server.split(separator: "/").last { !$0.isEmpty } ?? ""
         let host = address.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        // The colons of an IPv6 address are in brackets.
+        // An IPv6 address has its colons in brackets.
         let rest = host.split(separator: "]", omittingEmptySubsequences: false).last ?? ""
         guard let colon = rest.lastIndex(of: ":") else { return true }
         return UInt16(rest[rest.index(after: colon)...]).map { $0 > 0 } ?? false
@@ -87,7 +87,7 @@ final class ClientOptions {
             try Self.checkReadable(key)
             try set("certificate \(certificate)", natsOptions_LoadCertificatesChain(pointer, certificate, key))
         }
-        // Without an expected name the C client accepts a trusted certificate of any other host.
+        // Without an expected name, the C client would accept a trusted certificate of any other host.
         if let host = tls.expectedHostname ?? configuration.firstHost {
             try set("expected host name", natsOptions_SetExpectedHostname(pointer, host))
         }
@@ -95,12 +95,12 @@ final class ClientOptions {
 
     private func setTimes(_ configuration: NATSConfiguration) throws {
         try set("connect timeout", natsOptions_SetTimeout(pointer, configuration.connectTimeout.milliseconds))
-        // A connection that is lost is replaced by another: see NATSConnection.
+        // `NATSConnection` replaces a lost connection by itself.
         try set("reconnect", natsOptions_SetAllowReconnect(pointer, false))
         try set("ping interval", natsOptions_SetPingInterval(pointer, configuration.pingInterval.milliseconds))
         try set("ping interval", natsOptions_SetMaxPingsOut(pointer, 2))
-        // With a deadline, the C client closes the socket after a write that timed out, and never continues
-        // in the middle of a message.
+        // With a deadline, the C client closes the socket after a write has timed out, and never continues in
+        // the middle of a message.
         try set("write deadline", natsOptions_SetWriteDeadline(pointer, configuration.writeTimeout.milliseconds))
     }
 
@@ -117,11 +117,11 @@ final class ClientOptions {
         }
     }
 
-    /// The error of the first connection attempt.
+    /// Creates the error of a failed attempt to connect.
     static func connectError(_ status: natsStatus, _ configuration: NATSConfiguration) -> BridgeError {
         let error = BridgeError(status, doing: "connecting to \(configuration.serverList)")
-        // With TLS 1.3, a server verifies the client's certificate when the client already considers the
-        // connection established, and closes it without an error message.
+        // With TLS 1.3, a server verifies the client's certificate after the client considers the connection
+        // established, and then closes it without an error message.
         guard status == NATS_PROTOCOL_ERROR, configuration.usesTLS, configuration.tls?.certificate == nil,
             error.description.contains("got ''")
         else { return error }
@@ -142,7 +142,7 @@ extension NATSConfiguration {
 
     var usesTLS: Bool { tls != nil || servers.contains { $0.hasPrefix("tls://") } }
 
-    /// `a.example.com` of `tls://user:password@a.example.com:4222`.
+    /// The host of the first server: `a.example.com` if it is `tls://user:password@a.example.com:4222`.
     var firstHost: String? {
         guard var rest = servers.first?[...] else { return nil }
         if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }

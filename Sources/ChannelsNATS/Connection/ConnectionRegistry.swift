@@ -4,11 +4,11 @@ import ChannelsBridge
 import CNATS
 import Foundation
 
-/// The connections by the number that the C client passes to each callback.
+/// Finds a connection by the number that the C client passes to each callback.
 ///
-/// A number instead of a pointer, because an error callback may still be called after the callback that
-/// reports the connection as closed. A connection is retained until that one, once for each connection of the C
-/// client that it has.
+/// It is a number and not a pointer because an error callback may still be called after the callback that
+/// reports the connection as closed. Each connection of the C client has a number, and retains its
+/// `NATSConnection` until that callback.
 final class ConnectionRegistry: Sendable {
     static let shared = ConnectionRegistry()
 
@@ -33,8 +33,8 @@ final class ConnectionRegistry: Sendable {
     }
 }
 
-// The callbacks of a connection. They are functions of the file, which have no isolation: a literal written
-// in a main-actor context would be isolated to the main actor, and crash on the thread of the C client.
+// The callbacks of a connection. They are top-level functions, which are nonisolated: a closure written in a
+// main-actor context would be isolated to the main actor, and crash on the thread of the C client.
 
 func connectionClosed(_ pointer: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
     let id = UInt(bitPattern: closure)

@@ -2,9 +2,9 @@
 import CNATS
 import Foundation
 
-/// A connection of the C client, from being established to being lost. Its functions may be called from any
-/// thread.
-final class LibraryConnection: @unchecked Sendable {  // constant; the C client synchronises
+/// A connection of the C client, from when it is established until it is lost. Its functions may be called
+/// from any thread.
+final class LibraryConnection: @unchecked Sendable {  // constant; the C client synchronizes
     /// The identifier that the C client passes to callbacks.
     let id: UInt
     let pointer: OpaquePointer
@@ -13,18 +13,18 @@ final class LibraryConnection: @unchecked Sendable {  // constant; the C client 
         (self.pointer, self.id) = (pointer, id)
     }
 
-    // No call can be running: a caller holds this object.
+    // No call can be running, because a caller holds this object.
     deinit { natsConnection_Destroy(pointer) }
 
     var isClosed: Bool { natsConnection_IsClosed(pointer) }
 
-    /// The bytes that the server takes in a message.
+    /// How many bytes the server accepts in a message.
     var maxPayload: Int {
         let limit = Int(natsConnection_GetMaxPayload(pointer))
         return limit > 0 ? limit : .max
     }
 
-    /// The servers that the server has announced.
+    /// The addresses of other servers that the server has announced.
     var discoveredServers: [String] {
         var servers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         var count: Int32 = 0
@@ -38,7 +38,7 @@ final class LibraryConnection: @unchecked Sendable {  // constant; the C client 
 }
 
 /// A `natsSubscription *`: its functions may be called from any thread.
-struct LibrarySubscription: @unchecked Sendable {  // constant; the C client synchronises
+struct LibrarySubscription: @unchecked Sendable {  // constant; the C client synchronizes
     let pointer: OpaquePointer
 }
 #endif

@@ -8,7 +8,7 @@ extension NATSConnection {
     /// Waits until every accepted message has been written and the server has answered, or until the
     /// deadline.
     ///
-    /// - Returns: Whether that was achieved.
+    /// - Returns: Whether that was so before the deadline.
     func flush(until deadline: ContinuousClock.Instant) async -> Bool {
         let idle = FirstResult<Void>()
         state.withLock { $0.idleWaiters.append(idle) }
@@ -20,7 +20,7 @@ extension NATSConnection {
         }.value
         let rest = ContinuousClock.now.duration(to: deadline)
         let (isIdle, phase) = state.withLock { ($0.outbox.isIdle, $0.outbox.phase) }
-        // Without a connection there is nothing to flush; its losses have been reported.
+        // Without a connection, there is nothing to flush, and its losses have been reported.
         guard isIdle, phase == .connected, rest > .zero else { return isIdle && phase != .connected }
         return
             (try? await onControl { [self] in
@@ -29,20 +29,20 @@ extension NATSConnection {
             }) ?? false
     }
 
-    /// Refuses further messages, except for acknowledgements and replies.
+    /// Refuses further messages except acknowledgements and replies.
     func stopTakingMessages() {
         state.withLock { $0.takesMessages = false }
     }
 
-    /// Closes the connection. Messages still waiting to be sent are lost and reported. Returns when no
-    /// callback of the connection can be called any more.
+    /// Closes the connection, and returns when none of its callbacks can be called any more. Messages still
+    /// waiting to be sent are lost and reported.
     func close() async {
         beginClosing()
         // In a task of its own: this one may be cancelled.
         await Task { try? await self.hasEnded.wait() }.value
     }
 
-    /// On the thread of the subscription, after the last call of its handler.
+    /// Called on the thread of a subscription, after the last call of its handler.
     func subscriptionEnded() {
         let hasEnded = state.withLock { state in
             state.liveSubscriptions -= 1
@@ -51,7 +51,8 @@ extension NATSConnection {
         if hasEnded { self.hasEnded.open() }
     }
 
-    /// Does not wait: also for owners that are released without having closed the connection.
+    /// Closes the connection without waiting. Owners that are released without having closed it call this,
+    /// too.
     func beginClosing() {
         let (isFirst, library) = state.withLock { state in
             defer { (state.takesMessages, state.isClosing) = (false, true) }
@@ -64,7 +65,7 @@ extension NATSConnection {
         }
     }
 
-    /// There is no connection any more, and there will be none.
+    /// Called when there is no connection any more, and there will not be another.
     func hasClosed() {
         let (isFirst, lost, waiters, library, hasEnded) = state.withLock { state in
             let isFirst = !state.isClosed
@@ -73,7 +74,7 @@ extension NATSConnection {
             return (isFirst, lost, state.takeWaiters(), state.library.take(), state.hasEnded)
         }
         control.async {
-            // The thread that reads has ended.
+            // The thread that reads has ended, so nothing uses these any more.
             self.freeEnded(before: nil)
             withExtendedLifetime(library) {}
         }
@@ -83,11 +84,11 @@ extension NATSConnection {
         if hasEnded { self.hasEnded.open() }
     }
 
-    /// Ends a subscription of the C client. It is freed when another one ends a second later, or with the connection.
-    /// On the control queue.
+    /// Ends a subscription of the C client. It is freed when another one ends at least a second later, or
+    /// when the connection closes. Called on the control queue.
     ///
-    /// Before version 3.6.1 the thread that reads looks up the subscription of a message, and uses it for a moment
-    /// without a reference (nats.c, issue 637).
+    /// In the C client before version 3.6.1, the thread that reads looks up the subscription of a message and
+    /// uses it for a moment without a reference.
     func free(_ subscription: LibrarySubscription) {
         natsSubscription_Unsubscribe(subscription.pointer)
         let isClosed = state.withLock { state in
@@ -97,7 +98,7 @@ extension NATSConnection {
         freeEnded(before: isClosed ? nil : .now - .seconds(1))
     }
 
-    /// - Parameter time: Only those that ended before; nil: all.
+    /// - Parameter time: Subscriptions that ended before this time are freed; nil for all.
     private func freeEnded(before time: ContinuousClock.Instant?) {
         let freed = state.withLock { state in
             let count = time.map { time in state.ended.prefix { $0.since < time }.count } ?? state.ended.count

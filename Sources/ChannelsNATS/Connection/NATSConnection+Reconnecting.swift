@@ -4,12 +4,13 @@ import ChannelsBridge
 import CNATS
 import Dispatch
 
-/// A connection that is lost is replaced by another one, with its subscriptions.
+/// Replaces a lost connection of the C client with another one, including its subscriptions.
 ///
-/// The C client could do that by itself, but it ends for good after some errors, and it keeps a message that was
-/// published while it had no connection, which then overtakes those that were lost before.
+/// The C client can do that by itself, but it ends for good after some errors. It also keeps a message that
+/// was published while it had no connection, which then overtakes messages that were lost before.
 extension NATSConnection {
-    /// Connects. On the control queue, or on that for reconnecting.
+    /// Connects. Called on the control queue for the first connection, and on the reconnecting queue for
+    /// others.
     func makeLibraryConnection() throws -> LibraryConnection {
         let id = ConnectionRegistry.shared.add(self)
         do {
@@ -20,14 +21,14 @@ extension NATSConnection {
             guard status == NATS_OK, let pointer else { throw ClientOptions.connectError(status, configuration) }
             return LibraryConnection(pointer, id: id)
         } catch {
-            // After a failed connect the C client makes no callback.
+            // The C client calls no callback after it failed to connect.
             ConnectionRegistry.shared.remove(id)
             throw error
         }
     }
 
-    /// On a thread of the C client: a connection has ended, and no callback of it follows, except for those of
-    /// its subscriptions.
+    /// Called on a thread of the C client when a connection has ended. No other callback of it follows,
+    /// except those of its subscriptions.
     func closedByLibrary(_ id: UInt, _ reason: BridgeError?) {
         let (library, isClosing) = state.withLock { state in
             state.library?.id == id && !state.isClosing ? (state.lose(), false) : (nil, state.isClosing)
@@ -35,7 +36,7 @@ extension NATSConnection {
         if isClosing { return hasClosed() }
         guard let library else { return }
         lost(reason)
-        // Destroyed there, not inside one of its own callbacks.
+        // Destroyed on the control queue, because this is one of its callbacks.
         control.async { withExtendedLifetime(library) {} }
     }
 
@@ -44,7 +45,7 @@ extension NATSConnection {
         onEvent(.interrupted)
         onEvent(.disconnected(reason))
         let shortLived = state.withLock { state in
-            // As long as that, it is no better than an attempt that has failed.
+            // A connection that ends this soon is no better than a failed attempt.
             let isShortLived = state.connected.duration(to: .now) < configuration.reconnectWait * 4
             state.shortLived = isShortLived ? state.shortLived + 1 : 0
             return state.shortLived
@@ -56,18 +57,18 @@ extension NATSConnection {
         reconnectLater(hasFailed: shortLived > 0)
     }
 
-    /// After this many, it is reported.
+    /// A fault is raised after this many short-lived connections in a row.
     private static let mostShortLived = 3
 
-    /// - Parameter hasFailed: Whether the last attempt has.
+    /// - Parameter hasFailed: Whether the last attempt failed.
     private func reconnectLater(hasFailed: Bool) {
         let wait = Int(clamping: configuration.reconnectWait.milliseconds)
-        // Not all clients of a server at the same instant.
+        // A random delay, so that the clients of a server do not all connect at the same instant.
         let delay = hasFailed ? wait + .random(in: 0...wait) : .random(in: 0...wait / 4)
         reconnecting.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in self?.reconnect() }
     }
 
-    /// On the queue for reconnecting.
+    /// Called on the reconnecting queue.
     private func reconnect() {
         guard !state.withLock({ $0.isClosing }) else { return }
         do {
@@ -79,7 +80,8 @@ extension NATSConnection {
         }
     }
 
-    /// That the server is not there is what being disconnected means; other errors are reported, once.
+    /// Reports an error once. An unreachable server is not reported, because that is what being disconnected
+    /// means.
     private func report(_ error: any Error) {
         let error = BridgeError(wrapping: error)
         let isNew = state.withLock { state in
@@ -89,13 +91,14 @@ extension NATSConnection {
         if isNew { onEvent(.failed(error)) }
     }
 
-    /// Runs on the control queue, as subscribing does.
+    /// Called on the control queue, where subscribing happens as well.
     private func restore(_ library: LibraryConnection) {
         let subscriptions = state.withLock { state in
             state.isClosing ? [] : state.subscriptions.sorted { $0.key < $1.key }.compactMap(\.value.subscription)
         }
         for subscription in subscriptions { subscription.restore(on: library) }
-        // What is published once this is told is not to be missed: the subscriptions are in effect at the server.
+        // Waits until the subscriptions are in effect at the server, so that nothing published after the
+        // event is missed.
         if !subscriptions.isEmpty { _ = flush(library, timeout: configuration.requestTimeout.milliseconds) }
         let (isWanted, startsWriter) = state.withLock { state in
             guard !state.isClosing else { return (false, false) }
@@ -105,7 +108,7 @@ extension NATSConnection {
         guard isWanted else { return }
         if startsWriter { startWriter() }
         onEvent(.reconnected)
-        // Lost again before it could be reported.
+        // The connection was lost again before it could be reported.
         if library.isClosed { closedByLibrary(library.id, lastError(of: library.pointer)) }
     }
 
@@ -115,7 +118,7 @@ extension NATSConnection {
         let isRefused = { (subscription: NATSSubscription) in
             error.refuses(subscription.subject, group: subscription.group)
         }
-        // Nothing is released under the lock, which the deinit of a subscription takes.
+        // Nothing is released under the lock, because the deinit of a subscription takes it.
         let (awaited, others) = state.withLock { state in
             let index = state.confirming.firstIndex { isRefused($0.subscription) }
             return (
@@ -123,7 +126,7 @@ extension NATSConnection {
             )
         }
         if let awaited { return awaited.onOutcome(error) }
-        // Each is to be tried again.
+        // Each of them is tried again.
         let news = others.filter(isRefused).map { $0.wasRefused() }
         if news.isEmpty || news.contains(true) { onEvent(.failed(error)) }
     }
@@ -150,7 +153,7 @@ extension NATSConnection {
 }
 
 extension NATSConnection.State {
-    /// There is a connection.
+    /// Takes over a new connection.
     mutating func adopt(_ library: LibraryConnection) {
         self.library = library
         connected = .now
@@ -159,7 +162,7 @@ extension NATSConnection.State {
         for server in library.discoveredServers where !discovered.contains(server) { discovered.append(server) }
     }
 
-    /// There is none any more.
+    /// Gives up the lost connection.
     ///
     /// - Returns: The connection, to be released without a lock.
     mutating func lose() -> LibraryConnection? {

@@ -5,26 +5,29 @@ import CNATS
 import Dispatch
 import Foundation
 
-/// One connection of the C client.
+/// A connection to the servers, which consists of one connection of the C client after another.
 ///
 /// The C client holds a mutex while it writes to the socket, so any call into it may block for as long as the
-/// server is paused. Therefore none is made on a thread of the cooperative pool. Outgoing messages go through
-/// an ``Outbox`` and a writer on a queue; all other calls run on a second queue.
+/// server is paused. Therefore no call is made on a thread of the cooperative pool. Outgoing messages go
+/// through an ``Outbox`` and a writer on one queue, reconnecting runs on another, and all other calls run on
+/// a third, the control queue.
 ///
 /// All mutable state is guarded by `state`.
 final class NATSConnection: Sendable {
     enum Event: Sendable {
         case disconnected(BridgeError?)
         case reconnected
-        /// Messages that were sent, and are bound to the connection, may be lost, and those not sent are dropped.
+        /// The connection was lost. Messages bound to it may be lost if they were sent, and are dropped if
+        /// they were not.
         case interrupted
         /// The connection was closed, as requested.
         case closed
-        /// The server reported an error after the call had returned: for example, it refuses a subject.
+        /// The server reported an error after the call had returned: for example, that it refuses a subject.
         case failed(BridgeError)
         /// Accepted messages were never sent.
         case unsent(Int, BridgeError)
-        /// The C client dropped messages of a subscription: their number since the previous event.
+        /// The C client dropped messages of a subscription. `dropped` is their number since the previous such
+        /// event.
         case slowConsumer(subject: String, dropped: Int)
     }
 
@@ -32,9 +35,10 @@ final class NATSConnection: Sendable {
         var outbox: Outbox
         /// Nil while there is no connection.
         var library: LibraryConnection?
-        /// The code of the last error of an attempt to connect again that was reported: each is reported once.
+        /// The code of the last reported error of an attempt to reconnect. The same error is not reported
+        /// again.
         var reported: BridgeError.Code?
-        /// The servers that others have announced.
+        /// The addresses that servers have announced.
         var discovered: [String] = []
         var maxPayload = Int.max
         /// The last subject that was found valid.
@@ -44,22 +48,24 @@ final class NATSConnection: Sendable {
         var isClosed = false
         /// The number of subscriptions whose threads may still call a handler.
         var liveSubscriptions = 0
-        /// Subscriptions of the C client that have ended and are to be freed, and since when.
+        /// Subscriptions of the C client that have ended but have not been freed, and when each ended.
         var ended: [(subscription: LibrarySubscription, since: ContinuousClock.Instant)] = []
         /// By their numbers.
         var subscriptions: [UInt64: WeakSubscription] = [:]
         /// The subscriptions that are being made, in order.
         var confirming: [NATSSubscription.Confirmation] = []
-        /// When the connection was made, and how many before it have ended as soon as they were.
+        /// When the current connection was made, and how many connections in a row before it were
+        /// short-lived.
         var connected = ContinuousClock.now
         var shortLived = 0
-        /// Those who wait for space, and those who wait until nothing is left to write. Some have been cancelled.
+        /// The callers that wait for space, and those that wait until nothing is left to write. Cancelled
+        /// ones may be among them.
         var spaceWaiters: [FirstResult<Void>] = []
         var idleWaiters: [FirstResult<Void>] = []
     }
 
     let state: Locked<State>
-    /// Opens when no callback will come any more.
+    /// Opens when no callback will be called any more.
     let hasEnded = Latch()
     let configuration: NATSConfiguration
     let onEvent: @Sendable (Event) -> Void
@@ -68,13 +74,13 @@ final class NATSConnection: Sendable {
     private let writer = DispatchQueue(label: "channels.nats.writer")
     let control = DispatchQueue(label: "channels.nats.control")
     let reconnecting = DispatchQueue(label: "channels.nats.reconnecting")
-    /// Held while the C client flushes. In 3.4.1, two threads that flush at once may await the answers to their pings
-    /// in one place: the first to go clears it, and the other one ends before its answer has come, or waits until its
-    /// time is over.
+    /// Held while the C client flushes. In version 3.4.1, two threads that flush at once may wait for the
+    /// answers to their pings in the same place. The first one to leave clears it, so the other one returns
+    /// before its answer has arrived, or waits until its timeout.
     private let flushing = DispatchSemaphore(value: 1)
 
     private init(_ configuration: NATSConfiguration, onEvent: @escaping @Sendable (Event) -> Void) {
-        // The publishers and the writer take the lock for each message.
+        // The lock spins, because publishers and the writer take it for each message.
         state = Locked(State(outbox: Outbox(limit: configuration.outgoingByteLimit)), spins: true)
         self.configuration = configuration
         self.onEvent = onEvent
@@ -82,7 +88,8 @@ final class NATSConnection: Sendable {
 
     /// Connects to the first server that answers.
     ///
-    /// - Parameter onEvent: Called on a thread of the C client, one call at a time. It must not wait.
+    /// - Parameter onEvent: Called on a thread of the C client or on a queue of the connection. Calls may
+    ///   overlap. It must not wait.
     static func connect(
         _ configuration: NATSConfiguration,
         onEvent: @escaping @Sendable (Event) -> Void
@@ -91,7 +98,7 @@ final class NATSConnection: Sendable {
         do {
             try await connection.onControl { try connection.connectNow() }
         } catch {
-            // Where the task was cancelled, the connection may come to be all the same.
+            // If the task was cancelled, the connection may still be established.
             connection.control.async { connection.beginClosing() }
             throw error
         }
@@ -105,9 +112,9 @@ final class NATSConnection: Sendable {
         throw BridgeError(.notConnected, "the connection was lost at once")
     }
 
-    /// The C client before 3.8 leaves out a signature that begins with a zero byte, one in 256, and the server refuses
-    /// that (nats.c, pull request 705). So a refusal of a key is believed at the third in a row. On later connections
-    /// it is an outage, which is tried again in any case.
+    /// The C client before version 3.8 leaves out a signature that begins with a zero byte, which is one in
+    /// 256, and the server refuses the connection. Therefore only the third refusal of a key in a row is
+    /// taken seriously. When reconnecting, a refusal is an outage that is retried in any case.
     private func makeFirstConnection() throws -> LibraryConnection {
         var attempts = configuration.authentication.isSigned ? 3 : 1
         while true {
@@ -118,9 +125,9 @@ final class NATSConnection: Sendable {
         }
     }
 
-    /// Runs calls into the C client that may block, outside of the cooperative pool, one at a time.
+    /// Runs calls into the C client that may block, one at a time and outside the cooperative pool.
     ///
-    /// Returns early if the task is cancelled. The call continues, and its result is discarded.
+    /// It returns early if the task is cancelled. The call continues, and its result is discarded.
     func onControl<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let first = FirstResult<Value>()
         control.async { first.finish(Result(catching: body)) }
@@ -134,25 +141,25 @@ final class NATSConnection: Sendable {
 
     var isConnected: Bool { epoch != nil }
 
-    /// Differs for each connection; nil if there is none.
+    /// A number that differs for each connection of the C client; nil if there is none.
     var epoch: Int? { state.withLock { $0.outbox.phase == .connected && !$0.isClosing ? $0.outbox.epoch : nil } }
 
-    /// The size of the largest message that the server takes, headers included.
+    /// The size of the largest message that the server accepts, including headers.
     var maxPayload: Int { state.withLock { $0.maxPayload } }
 
     // MARK: Sending
 
     /// Hands a message to the writer.
     ///
-    /// If the outbox is full while the connection is established, waits for space. Messages of one task are
-    /// sent in the order of its calls.
+    /// If the outbox is full while there is a connection, it waits for space. Messages of one task are sent
+    /// in the order of its calls.
     func send(_ message: NATSMessage) async throws {
         while try !sendIfSpace(message) { try await waitForSpace() }
     }
 
     /// Hands a message to the writer if there is space.
     ///
-    /// - Returns: Whether there was, or may be soon.
+    /// - Returns: Whether the message was taken; if not, the caller waits for space.
     func sendIfSpace(_ message: some OutgoingMessage) throws -> Bool {
         try message.checkBesidesSubject()
         let submission = try state.withLock { state in
@@ -173,9 +180,9 @@ final class NATSConnection: Sendable {
     }
 
     /// Hands a short message to the writer, such as an acknowledgement or a reply, even if the outbox is
-    /// full. If the connection was closed, the message is lost, and its receiver times out.
+    /// full. If the connection was closed, the message is lost, and whoever waits for it times out.
     ///
-    /// - Returns: The error if the message cannot be sent. It has been reported.
+    /// - Returns: The error if the message cannot be sent. It has already been reported.
     @discardableResult
     func sendSoon(_ message: NATSMessage) -> BridgeError? {
         do throws(BridgeError) {
@@ -192,8 +199,8 @@ final class NATSConnection: Sendable {
         }
     }
 
-    /// Hands a short message to the writer that is obsolete on the next connection. Without one, it would keep waiting
-    /// who closes.
+    /// Hands a short message to the writer that would be obsolete on the next connection. Without a
+    /// connection, it is dropped, so that closing does not wait for it.
     func sendNow(_ message: NATSMessage) {
         var message = message
         message.isBoundToConnection = true
@@ -204,14 +211,14 @@ final class NATSConnection: Sendable {
         try Task.checkCancellation()
         let space = FirstResult<Void>()
         let isNeeded = state.withLock { state in
-            // There may be space by now.
+            // There may be space again by now.
             guard state.outbox.phase == .connected, !state.outbox.isIdle else { return false }
             state.spaceWaiters.append(space)
             return true
         }
         guard isNeeded else { return }
         do { try await space.valueUnlessCancelled() } catch {
-            // The writer may take long to look at those who wait.
+            // Removed here, because it may be long before the writer takes the waiting callers.
             state.withLock { $0.spaceWaiters.removeAll { $0 === space } }
             throw error
         }
@@ -221,7 +228,7 @@ final class NATSConnection: Sendable {
         writer.async { self.write() }
     }
 
-    /// On the writer's queue.
+    /// Called on the writer's queue.
     private func write() {
         var sinceFlush = 0
         var batch = PackedMessages()
@@ -243,7 +250,7 @@ final class NATSConnection: Sendable {
                 sinceFlush -= batch.count
                 let (goesOn, lost) = state.withLock { $0.outbox.putBack(&batch, since: epoch) }
                 if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
-                // If there is another connection, that has been reported.
+                // If there already is another connection, the interruption has been reported.
                 if !goesOn {
                     onEvent(.interrupted)
                     return resumeWaiters()
@@ -252,41 +259,40 @@ final class NATSConnection: Sendable {
         }
     }
 
-    /// When nothing is waiting: flushes the C client, and gives publishers a moment before the writer ends.
+    /// Flushes the C client if nothing is waiting, and gives publishers a moment before the writer ends.
     private func pause(after sinceFlush: inout Int) {
         let (isEmpty, library) = state.withLock { ($0.outbox.isEmpty, $0.library) }
         guard isEmpty, sinceFlush > 0 else { return }
         // The C client collects messages for a millisecond before it writes, unless a ping forces it to.
-        // After many messages its buffer has been written several times, and the rest may wait that long; a
-        // single message should not. The answer to the ping is not needed, but the call has no variant
-        // without a wait.
-        // Where the other queue flushes, the rest waits that long, too.
+        // After many messages, its buffer has been written several times, and the rest may wait that long.
+        // After a few, they should not. The answer to the ping is not needed, but the call has no variant
+        // that does not wait. While the control queue flushes, this is left out.
         if sinceFlush <= Self.fewMessages, let library, flushing.wait(timeout: .now()) == .success {
             _ = natsConnection_FlushTimeout(library.pointer, 1)
             flushing.signal()
         }
         sinceFlush = 0
-        // Restarting the writer costs waking a thread.
+        // Restarting the writer would mean waking a thread.
         for _ in 0..<Self.patience where state.withLock({ $0.outbox.isEmpty }) { sched_yield() }
     }
 
-    /// Sends the C client's buffered messages, and waits until the server has answered a ping. Runs on the
+    /// Sends the C client's buffered messages, and waits until the server has answered a ping. Called on the
     /// control queue.
     func flush(_ library: LibraryConnection, timeout milliseconds: Int64) -> natsStatus {
-        // The writer flushes for a millisecond.
+        // The writer holds this for a millisecond at most.
         flushing.wait()
         defer { flushing.signal() }
         return natsConnection_FlushTimeout(library.pointer, milliseconds)
     }
 
-    /// Ends a subscription when the server has answered, and waits until its handler has been called for all that had
-    /// come. On the control queue.
+    /// Ends a subscription once the server has answered, and waits until its handler has been called for
+    /// every message received before. Called on the control queue.
     func drain(_ subscription: OpaquePointer, timeout milliseconds: Int64) {
         guard milliseconds > 0 else {
             _ = natsSubscription_Unsubscribe(subscription)
             return
         }
-        // For that, the C client flushes.
+        // Draining makes the C client flush.
         flushing.wait()
         defer { flushing.signal() }
         guard natsSubscription_DrainTimeout(subscription, milliseconds) == NATS_OK else { return }
@@ -299,11 +305,11 @@ final class NATSConnection: Sendable {
 }
 
 extension NATSConnection.State {
-    /// Throws unless the server takes a message of this subject and size.
+    /// Throws unless the server accepts a message with this subject and size.
     mutating func check(_ message: borrowing some OutgoingMessage) throws(BridgeError) {
-        // Messages mostly follow others of the same subject.
+        // Consecutive messages usually have the same subject.
         if !message.subject.hasSameBytes(as: validSubject) {
-            // The subject of this request ends with what the consumer is to receive.
+            // The subject of this request ends with the pattern that the consumer receives.
             let isPattern = message.subject.utf8.starts(with: "$JS.API.CONSUMER.CREATE.".utf8)
             try isPattern ? WireRules.check(pattern: message.subject) : WireRules.check(subject: message.subject)
             validSubject = message.subject
@@ -314,8 +320,8 @@ extension NATSConnection.State {
         throw BridgeError(.payloadTooLarge, subject: message.subject, detail)
     }
 
-    /// Everybody who waits for space, and those who wait until nothing is left to write, if nothing is or can
-    /// be.
+    /// Removes and returns the callers that wait for space and, if nothing is left to write or ever will be
+    /// written, those that wait for that.
     mutating func takeWaiters() -> [FirstResult<Void>] {
         if spaceWaiters.isEmpty && idleWaiters.isEmpty { return [] }
         let isIdle = outbox.isIdle || outbox.phase == .closed
@@ -323,7 +329,7 @@ extension NATSConnection.State {
         return isIdle ? spaceWaiters + idleWaiters : spaceWaiters
     }
 
-    /// Whether no callback will come any more.
+    /// Whether no callback will be called any more.
     var hasEnded: Bool { isClosed && liveSubscriptions == 0 }
 }
 #endif

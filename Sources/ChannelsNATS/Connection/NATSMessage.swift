@@ -5,24 +5,25 @@ import Foundation
 
 /// A message to be sent.
 ///
-/// The message of a bridge is one, too: nearly all are sent as they are, without counting references to the parts of
-/// each once more, which was a sixth of what sending it cost the caller.
+/// `TransportMessage` conforms as well. Nearly all messages are sent without being converted, because
+/// converting counts references to the parts of each once more, which was a sixth of the caller's cost of
+/// sending.
 protocol OutgoingMessage {
     var subject: String { get }
     /// The subject for a reply or an acknowledgement.
     var reply: String? { get }
-    /// The headers besides the identifier.
+    /// The headers without the identifier.
     var fields: [NATSMessage.Header] { get }
-    /// One more header, `Nats-Msg-Id`, by which a stream recognises a message.
+    /// The value of the header `Nats-Msg-Id`, by which a stream recognizes a message.
     var identifier: String? { get }
     var payload: [UInt8] { get }
-    /// Whether it must not be sent on a later connection: when this one ends, it is obsolete, or is published again
-    /// in order.
+    /// Whether it must not be sent on a later connection, because by then it is obsolete or is published
+    /// again in order.
     var isBoundToConnection: Bool { get }
-    /// The ``Outbox/epoch`` of the connection to which it is bound; nil for the current one.
+    /// The ``Outbox/epoch`` of the connection to which it is bound; nil for the current connection.
     var epoch: Int? { get }
 
-    /// Throws unless the reply and the headers are valid.
+    /// Throws unless the reply subject and the headers are valid.
     func checkBesidesSubject() throws(BridgeError)
 }
 
@@ -38,7 +39,7 @@ extension OutgoingMessage {
     }
 }
 
-/// A message to be sent, or a received one.
+/// A message to be sent, or one that was received.
 struct NATSMessage: OutgoingMessage, Hashable, Sendable {
     typealias Header = TransportHeaders.Field
 
@@ -49,9 +50,9 @@ struct NATSMessage: OutgoingMessage, Hashable, Sendable {
     var payload: [UInt8] = []
     var isBoundToConnection = false
     var epoch: Int?
-    /// Whether the reply and the headers are known to be valid, as those of a `TransportMessage` are.
+    /// Whether the reply subject and the headers are known to be valid, as those of a `TransportMessage` are.
     var isChecked = false
-    /// What of a received message could not be read, and is left out.
+    /// What could not be read of a received message, and is left out.
     var problem: String?
 
     static let identifierHeader = "Nats-Msg-Id"
@@ -71,7 +72,7 @@ struct NATSMessage: OutgoingMessage, Hashable, Sendable {
 }
 
 extension NATSMessage {
-    /// Copies a message of the C client. Of a subject that is not UTF-8, what is not is replaced.
+    /// Copies a message of the C client. Bytes of the subject that are not UTF-8 are replaced.
     init(_ message: OpaquePointer) {
         let headers = ReceivedHeaders(of: message)
         self.init(
@@ -89,7 +90,7 @@ extension NATSMessage {
         natsMsg_GetReply(message).flatMap { String(validatingCString: $0) }
     }
 
-    /// The payload of a message of the C client, valid as long as that.
+    /// The payload of a message of the C client, valid as long as the message.
     static func bytes(of message: OpaquePointer) -> UnsafeRawBufferPointer {
         let count = Int(natsMsg_GetDataLength(message))
         return UnsafeRawBufferPointer(start: natsMsg_GetData(message), count: max(count, 0))
@@ -97,7 +98,7 @@ extension NATSMessage {
 
     /// Copies the payload of a message of the C client.
     static func payload(of message: OpaquePointer) -> [UInt8] {
-        // Half as dear as one that is filled by a closure.
+        // This costs half as much as an array that a closure fills.
         Array(bytes(of: message))
     }
 }

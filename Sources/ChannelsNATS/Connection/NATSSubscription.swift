@@ -6,11 +6,10 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// One subscription: one thread of the C client, which calls the handler for one message at a time. It is
+/// A subscription, with a thread of the C client that calls the handler for one message at a time. It is
 /// restored on each connection.
 ///
-/// `state` guards the subscription of the C client, the reported drops, and how often the server has refused
-/// the subscription.
+/// All mutable state is guarded by `state`.
 final class NATSSubscription: Sendable {
     typealias Handler = @Sendable (OpaquePointer) -> Void
 
@@ -18,12 +17,12 @@ final class NATSSubscription: Sendable {
         /// Nil while there is no connection.
         var pointer: LibrarySubscription?
         var isCancelled = false
-        /// The dropped messages that were reported, of this subscription of the C client.
+        /// How many dropped messages of the current subscription of the C client have been reported.
         var reportedDrops: Int64 = 0
         var isWatchingDrops = false
-        /// How often it was begun.
+        /// How often it has begun.
         var beginnings = 0
-        /// How often the server has refused it, or taken it away, since it was in effect.
+        /// How often the server has refused or ended it since it was last in effect.
         var refusals = 0
     }
 
@@ -31,7 +30,7 @@ final class NATSSubscription: Sendable {
     let group: String?
     let connection: NATSConnection
     private let handler: Handler
-    /// They are restored in the order in which they were made.
+    /// Subscriptions are restored in the order of their numbers, which is that of their creation.
     let number = NATSSubscription.last.wrappingAdd(1, ordering: .relaxed).newValue
     private static let last = Atomic<UInt64>(0)
     let state = Locked(State())
@@ -46,15 +45,15 @@ final class NATSSubscription: Sendable {
 
     deinit {
         connection.remove(number)
-        // It writes to the socket, which may block.
+        // Ended on the control queue, because that writes to the socket and may block.
         let pointer = state.withLock { $0.pointer }
         if let pointer { connection.control.async { [connection] in connection.free(pointer) } }
     }
 
     /// Subscribes, and returns when the subscription is in effect at the server.
     ///
-    /// - Parameter handler: Called on a thread of the C client with its message, which is freed when it returns. It
-    ///   must not block.
+    /// - Parameter handler: Called on a thread of the C client with a message that is valid only during the
+    ///   call. It must not block.
     static func subscribe(
         to pattern: String,
         group: String? = nil,
@@ -73,7 +72,7 @@ final class NATSSubscription: Sendable {
                     outcome.finish(error.map { .failure($0) } ?? .success(()))
                 }
             } else {
-                // It begins as soon as there is a connection.
+                // There is no connection now. The subscription begins as soon as there is one.
                 outcome.finish(.success(()))
             }
             return subscription
@@ -82,9 +81,9 @@ final class NATSSubscription: Sendable {
         return subscription
     }
 
-    /// On the control queue. Throws if the server does not answer.
+    /// Begins the subscription, or throws if the server does not answer. Called on the control queue.
     ///
-    /// - Parameter onOutcome: Called once, unless this throws: with the server's refusal, or with nil once a
+    /// - Parameter onOutcome: Called once unless this throws: with the server's refusal, or with nil once a
     ///   refusal would have arrived.
     func begin(on library: LibraryConnection, _ onOutcome: @escaping @Sendable (BridgeError?) -> Void) throws {
         let confirmation = Confirmation(subscription: self, onOutcome: onOutcome)
@@ -94,7 +93,7 @@ final class NATSSubscription: Sendable {
             try begin(on: library)
             wait = try timeUntilRefusal(on: library)
         } catch {
-            // The outcome is the one reported meanwhile.
+            // If the confirmation is gone, its outcome has been reported meanwhile.
             guard connection.takeConfirmation(of: number) != nil else { return }
             throw error
         }
@@ -104,10 +103,10 @@ final class NATSSubscription: Sendable {
         if let wait { connection.onControl(after: wait, confirm) } else { confirm() }
     }
 
-    /// On the control queue.
+    /// Begins again on another connection. Called on the control queue.
     func restore(on library: LibraryConnection) {
         let isCancelled = state.withLock { state in
-            // What another connection has refused.
+            // Refusals on earlier connections do not count.
             state.refusals = 0
             return state.isCancelled
         }
@@ -115,7 +114,8 @@ final class NATSSubscription: Sendable {
         do {
             try begin(on: library)
         } catch {
-            // The connection is lost again, which is noticed elsewhere, or this is the only word about it.
+            // If the connection was lost again, that is noticed elsewhere. Any other error is reported only
+            // here.
             connection.onEvent(.failed(BridgeError(wrapping: error)))
         }
     }
@@ -127,9 +127,9 @@ final class NATSSubscription: Sendable {
 
     private func begin(on library: LibraryConnection) throws {
         // Released by `subscriptionCompleted`, after the thread of the subscription has called the handler
-        // for the last time. The connection is retained so that it outlives every handler.
+        // for the last time. The box retains the connection, so that it outlives every handler.
         let box = Unmanaged.passRetained(SubscriptionBox(handler, connection))
-        // Before there is one: who closes the connection waits for it.
+        // Counted before the subscription exists, because closing the connection waits for it.
         connection.state.withLock { $0.liveSubscriptions += 1 }
         let closure = box.toOpaque()
         var pointer: OpaquePointer?
@@ -146,8 +146,8 @@ final class NATSSubscription: Sendable {
             if status == NATS_CONNECTION_CLOSED { return }
             throw BridgeError(status, doing: "subscribing to \(subject)", subject: subject)
         }
-        // Fails only if the subscription has ended meanwhile, with its connection. Its thread may still be
-        // running then, so the box is never released.
+        // This fails only if the subscription has ended meanwhile with its connection. Its thread may still
+        // be running, so the box is never released.
         if natsSubscription_SetOnCompleteCB(pointer, subscriptionCompleted, closure) != NATS_OK {
             connection.subscriptionEnded()
         }
@@ -163,21 +163,21 @@ final class NATSSubscription: Sendable {
         if isCancelled { natsSubscription_Unsubscribe(pointer) }
     }
 
-    /// The progress of a subscription being made.
+    /// A subscription whose outcome is awaited.
     struct Confirmation {
         let subscription: NATSSubscription
         let onOutcome: @Sendable (BridgeError?) -> Void
     }
 
-    /// A server reports a refusal asynchronously, but in order: when the answer to a ping has come, so has
-    /// the refusal. The C client then reports it on its own thread. Its last error, read at once, may be an
-    /// old or an unrelated one.
+    /// Flushes the connection, after which a refusal has arrived. A server reports a refusal asynchronously
+    /// but in order: before it answers a ping. The C client then reports it on another thread. Its last
+    /// error, which can be read at once, may be an old or an unrelated one.
     ///
-    /// - Returns: How long to wait for that; nil if there is no refusal.
+    /// - Returns: How long to wait for the report; nil if there is no refusal.
     private func timeUntilRefusal(on library: LibraryConnection) throws -> DispatchTimeInterval? {
         let status = connection.flush(library, timeout: connection.configuration.requestTimeout.milliseconds)
         if status == NATS_TIMEOUT { throw BridgeError(status, doing: "subscribing to \(subject)", subject: subject) }
-        // Without a connection, the C client subscribes as soon as there is one.
+        // If the connection was lost, the subscription begins on the next one.
         guard status == NATS_OK else { return nil }
         var text: UnsafePointer<CChar>?
         guard natsConnection_GetLastError(library.pointer, &text) == NATS_NOT_PERMITTED else { return nil }
@@ -185,8 +185,8 @@ final class NATSSubscription: Sendable {
         return isLikely ? .seconds(1) : .milliseconds(250)
     }
 
-    /// The C client reports only that it begins to drop messages. Their number is polled until it has
-    /// stopped.
+    /// Called when the C client begins to drop messages. It reports nothing more, so their number is polled
+    /// until it has stopped.
     func becameSlow() {
         let begins = state.withLock { state in
             defer { state.isWatchingDrops = true }
@@ -199,19 +199,20 @@ final class NATSSubscription: Sendable {
         connection.onControl(after: .milliseconds(50)) { [weak self] in self?.reportDrops() }
     }
 
-    /// On the control queue, where the subscription of the C client is replaced.
+    /// Called on the control queue, because the subscription of the C client is replaced there.
     private func reportDrops() {
         var (total, waiting, bytes): (Int64, Int32, Int32) = (0, 0, 0)
         guard let pointer = state.withLock({ $0.pointer })?.pointer,
             natsSubscription_GetDropped(pointer, &total) == NATS_OK
         else { return state.withLock { $0.isWatchingDrops = false } }
         natsSubscription_GetPending(pointer, &waiting, &bytes)
-        // Of the bytes, the next message may need more than are left.
+        // Half of the bytes, because the next message may need more than are left.
         let configuration = connection.configuration
         let isFull = waiting >= configuration.incomingLimit || bytes > configuration.incomingByteLimit / 2
         let (count, goesOn) = state.withLock { state in
             defer { state.reportedDrops = total }
-            // Once more after it has stopped: it reports the next begin only if there was space in between.
+            // Polled once more after it has stopped, because it reports the next time only if there was space
+            // in between.
             state.isWatchingDrops = isFull || total > state.reportedDrops
             return (Int(total - state.reportedDrops), state.isWatchingDrops)
         }
@@ -219,21 +220,21 @@ final class NATSSubscription: Sendable {
         if goesOn { watchDrops() }
     }
 
-    /// Ends the subscription, and returns when the C client knows. The handler may still be running, and may
-    /// be called once more for a message that was already received.
+    /// Ends the subscription, and returns when the C client has been told. The handler may still be running,
+    /// and may be called once more for a message that was already received.
     func cancel() async {
         await end { natsSubscription_Unsubscribe($0) }
     }
 
-    /// Ends the subscription, and returns when the handler has been called for all that the server has sent because of
-    /// it, there is no connection, or the time is over.
+    /// Ends the subscription, and returns when the handler has been called for everything that the server has
+    /// sent for it, when there is no connection, or at the deadline.
     func drain(until deadline: ContinuousClock.Instant) async {
         await end { [connection] pointer in
             connection.drain(pointer, timeout: max(0, ContinuousClock.now.duration(to: deadline).milliseconds))
         }
     }
 
-    /// - Parameter body: Called on the control queue, for the subscription of the C client.
+    /// - Parameter body: Called on the control queue with the subscription of the C client.
     private func end(_ body: @escaping @Sendable (OpaquePointer) -> Void) async {
         let isFirst = state.withLock { state in
             defer { state.isCancelled = true }
@@ -247,10 +248,11 @@ final class NATSSubscription: Sendable {
 }
 
 /// The object that a thread of the C client refers to while its subscription exists.
-private final class SubscriptionBox: @unchecked Sendable {  // `spent` is touched by that thread, and by the deinit
+private final class SubscriptionBox: @unchecked Sendable {  // `spent` is used only by that thread and the deinit
     let handler: NATSSubscription.Handler
     let connection: NATSConnection
-    /// The last messages that were handled. Unchecked, because the thread is inside one access at a time.
+    /// The latest handled messages, which are freed together. Unchecked, because one thread uses it, without
+    /// nested accesses.
     @exclusivity(unchecked) var spent = SpentMessages()
 
     init(_ handler: @escaping NATSSubscription.Handler, _ connection: NATSConnection) {
@@ -268,7 +270,7 @@ private func subscriptionReceived(
     _ closure: UnsafeMutableRawPointer?
 ) {
     guard let message, let closure else { return }
-    // Retained until `subscriptionCompleted`, which comes after the last of these calls.
+    // Retained until `subscriptionCompleted`, which is called after the last of these calls.
     let box = Unmanaged<SubscriptionBox>.fromOpaque(closure)
     box._withUnsafeGuaranteedRef { box in
         box.handler(message)

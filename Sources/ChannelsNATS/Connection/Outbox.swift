@@ -1,16 +1,16 @@
 #if NATS
-/// The messages waiting to be sent, and the transitions of the writer. Each transition returns what the
-/// caller must do once the lock is released.
+/// The messages waiting to be sent, and the state of the writer: the transitions, without locks. Each returns
+/// what the caller must do once the lock is released.
 struct Outbox: ~Copyable {
     enum Phase { case connected, disconnected, closed }
     enum Submission { case taken, takenAndStartWriter, waitForSpace, full, notConnected, closed }
 
     private(set) var phase = Phase.connected
-    /// Incremented with each reconnection. A writer that failed before the last one retries instead of
-    /// waiting for the next.
+    /// Incremented with each reconnection. A writer that failed on an earlier connection retries at once
+    /// instead of waiting for another one.
     private(set) var epoch = 0
     private var waiting = PackedMessages()
-    /// The bytes of the batch being written, which count until the C client has them.
+    /// The bytes of the batch being written. They count until the C client has them.
     private var writingBytes = 0
     private var isWriting = false
     private let limit: Int
@@ -22,10 +22,10 @@ struct Outbox: ~Copyable {
     var isEmpty: Bool { waiting.isEmpty }
     var isIdle: Bool { waiting.isEmpty && !isWriting }
 
-    /// A message larger than the limit is accepted if nothing else is waiting; otherwise it could never be
-    /// sent.
+    /// Accepts a message if it fits. A message larger than the limit is accepted if nothing else is waiting;
+    /// otherwise it could never be sent.
     ///
-    /// - Parameter isOverLimit: Whether it is accepted in any case.
+    /// - Parameter isOverLimit: Whether it is accepted even if it does not fit.
     mutating func submit(_ message: borrowing some OutgoingMessage, isOverLimit: Bool = false) -> Submission {
         if phase == .closed { return .closed }
         if message.isBoundToConnection, !isConnected(message.epoch) { return .notConnected }
@@ -38,19 +38,19 @@ struct Outbox: ~Copyable {
 
     /// Moves the waiting messages into an empty batch, whose memory is reused.
     ///
-    /// - Returns: Whether there is anything; otherwise the writer ends.
+    /// - Returns: Whether there is anything to write; otherwise the writer ends.
     mutating func nextBatch(_ batch: inout PackedMessages) -> Bool {
         isWriting = !waiting.isEmpty && phase == .connected
-        // Without more to write, the memory for many messages is released.
+        // If there is nothing more to write, the memory for many messages is released.
         if isWriting { swap(&batch, &waiting) } else if waiting.isEmpty { waiting.removeAll() }
         writingBytes = batch.byteCount
         return isWriting
     }
 
-    /// Puts back unwritten messages, in front of those submitted since.
+    /// Puts unwritten messages back before those submitted since.
     ///
-    /// - Returns: Whether the writer continues; otherwise it has ended. And how many messages are lost
-    ///   because the connection was closed.
+    /// - Returns: Whether the writer continues or has ended, and how many messages are lost because the
+    ///   connection was closed.
     mutating func putBack(_ rest: inout PackedMessages, since epoch: Int) -> (goesOn: Bool, lost: Int) {
         guard phase != .closed else {
             defer { rest.removeAll() }
@@ -73,7 +73,7 @@ struct Outbox: ~Copyable {
         waiting.removeBound()
     }
 
-    /// - Returns: Whether a writer is to be started.
+    /// - Returns: Whether a writer has to be started.
     mutating func reconnect() -> Bool {
         guard phase != .closed else { return false }
         phase = .connected

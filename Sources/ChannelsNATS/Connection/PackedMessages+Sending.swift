@@ -3,14 +3,14 @@ import CNATS
 import Foundation
 
 extension PackedMessages {
-    /// Passes every message to the C client and removes it. Stops if the C client has no connection: that
-    /// message and the rest stay.
+    /// Passes every message to the C client and removes it. If the C client has no connection, it stops, and
+    /// that message and the rest stay.
     ///
     /// - Parameters:
-    ///   - spent: Takes over the messages made for the C client.
-    ///   - onFailure: Called for each message that the C client refused for another reason. It is not
-    ///     sent again: after a write that timed out, it is unknown how much of it has been sent.
-    /// - Returns: Whether all were removed.
+    ///   - spent: Takes over the messages that were created for the C client.
+    ///   - onFailure: Called for each message that the C client refused for another reason. It is not sent
+    ///     again, because after a write that timed out it is unknown how much of it was sent.
+    /// - Returns: Whether all messages were removed.
     mutating func send(
         _ connection: OpaquePointer,
         _ spent: inout SpentMessages,
@@ -20,7 +20,7 @@ extension PackedMessages {
             let status = message.send(connection, &spent)
             switch status {
             case NATS_OK: break
-            // The connection is lost: the outbox is the only buffer, with one limit.
+            // The connection is lost. The messages go back to the outbox, the only buffer.
             case NATS_CONNECTION_CLOSED, NATS_CONNECTION_DISCONNECTED: return false
             default: onFailure(status, String(cString: message.subject))
             }
@@ -31,7 +31,7 @@ extension PackedMessages {
 
 extension PackedMessages.View {
     fileprivate func send(_ connection: OpaquePointer, _ spent: inout SpentMessages) -> natsStatus {
-        // Payloads were compared with the server's limit, which is smaller.
+        // It fits, because payloads were compared with the server's limit, which is smaller.
         let count = Int32(clamping: payload.count)
         guard headerCount > 0 else {
             if let reply {

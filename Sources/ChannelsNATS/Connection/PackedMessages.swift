@@ -4,18 +4,18 @@ import Foundation
 
 /// Messages in one contiguous buffer, in the form that the C client needs.
 ///
-/// Waiting messages pass from the publishing threads to the writing one. As bytes, they need no allocation
-/// per message, and the threads do not count references to the same subject and payload in turn, which costs
-/// more than copying a few hundred bytes.
+/// Messages pass from the publishing threads to the writing one. As bytes, they need no allocation each, and
+/// the threads do not contend for the reference counts of subjects and payloads, which costs more than
+/// copying a few hundred bytes.
 struct PackedMessages: ~Copyable {
-    /// Precedes each message. The texts follow, each terminated by a zero: the subject, the reply if there is
-    /// one, name and value of each header; then the payload.
+    /// Precedes each message. After it come the texts, each terminated by a zero byte (the subject, the reply
+    /// subject if there is one, and the name and value of each header), and then the payload.
     fileprivate struct Head {
         var subject: Int
         /// -1 if there is none.
         var reply: Int
         var headerCount: Int
-        /// The bytes of the headers, with their zeros.
+        /// The bytes of the headers, including their zero bytes.
         var headers: Int
         var payload: Int
         var isBound: Bool
@@ -23,9 +23,9 @@ struct PackedMessages: ~Copyable {
 
     private var queue = ByteQueue()
     private(set) var count = 0
-    /// How many of them must not be sent on a later connection.
+    /// How many messages must not be sent on a later connection.
     private var boundCount = 0
-    /// A buffer that has grown beyond this is released when it is empty and nothing follows soon.
+    /// A buffer that has grown beyond this is released once it is empty and nothing follows soon.
     private static let keptCapacity = 1 << 18
 
     var byteCount: Int { queue.count }
@@ -34,8 +34,8 @@ struct PackedMessages: ~Copyable {
     /// The number of bytes that ``append(_:ifSizeIsAtMost:)`` needs for a message.
     static func size(of message: borrowing some OutgoingMessage) -> Int { Head(message).size }
 
-    /// Copies a message if it fits into a number of bytes. ``WireRules`` and `TransportHeaders.check` ensure
-    /// that its texts contain no zero byte.
+    /// Copies a message if it needs no more than a number of bytes. ``WireRules`` and
+    /// `TransportHeaders.check` ensure that its texts contain no zero byte.
     ///
     /// - Returns: Whether it has been copied.
     @discardableResult
@@ -45,7 +45,7 @@ struct PackedMessages: ~Copyable {
         guard size <= limit else { return false }
         let memory = queue.append(size)
         memory.storeBytes(of: head, as: Head.self)
-        // Every byte behind the head is one of these.
+        // These fill every byte after the head.
         var texts = TextWriter(
             UnsafeMutableRawBufferPointer(start: memory, count: size).dropFirst(MemoryLayout<Head>.size)
         )
@@ -82,14 +82,14 @@ struct PackedMessages: ~Copyable {
         (count, boundCount) = (count - boundCount, 0)
     }
 
-    /// - Parameter keepsMemory: Whether more messages are expected soon, however many there were.
+    /// - Parameter keepsMemory: Whether to keep memory of any size, because more messages are expected soon.
     mutating func removeAll(keepsMemory: Bool = false) {
         queue.removeAll(keepingUpTo: keepsMemory ? .max : Self.keptCapacity)
         (count, boundCount) = (0, 0)
     }
 
-    /// Removes the messages in order, up to the first for which the body returns false. That one and those
-    /// behind it stay.
+    /// Removes the messages in order, up to the first one for which the body returns false. That one and all
+    /// later ones stay.
     ///
     /// - Returns: Whether all were removed.
     mutating func takeOut(while isTaken: (View) -> Bool) -> Bool {
@@ -110,7 +110,8 @@ struct PackedMessages: ~Copyable {
         return false
     }
 
-    /// - Parameter address: Where ``append(_:ifSizeIsAtMost:)`` has put a message, with its head first.
+    /// - Parameter address: The address of the head of a message that ``append(_:ifSizeIsAtMost:)`` has
+    ///   copied.
     private static func view(_ address: UnsafeRawPointer) -> View {
         let head = address.loadUnaligned(as: Head.self)
         let subject = address + MemoryLayout<Head>.size
@@ -138,14 +139,14 @@ extension PackedMessages {
         fileprivate let headers: UnsafePointer<CChar>
         let payload: UnsafeRawBufferPointer
         fileprivate let isBound: Bool
-        /// With its head.
+        /// The size including the head.
         fileprivate let size: Int
 
         /// Calls a body for each header.
         func forEachHeader(_ body: (_ name: UnsafePointer<CChar>, _ value: UnsafePointer<CChar>) -> Void) {
             var text = headers
             for _ in 0..<headerCount {
-                // With its zero, each is a C string.
+                // Each is terminated by a zero byte, so it is a C string.
                 let value = text + strlen(text) + 1
                 body(text, value)
                 text = value + strlen(value) + 1
@@ -162,18 +163,18 @@ extension PackedMessages.Head {
         isBound = message.isBoundToConnection
         let fields = message.fields
         headerCount = fields.count + (message.identifier == nil ? 0 : 1)
-        // With two zeros each.
+        // Plus two zero bytes each.
         headers = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
         if let identifier = message.identifier {
             headers += NATSMessage.identifierHeader.utf8.count + identifier.utf8.count + 2
         }
     }
 
-    /// With everything that follows.
+    /// The size of the message, including everything that follows the head.
     fileprivate var size: Int { MemoryLayout<Self>.size + subject + 1 + reply + 1 + headers + payload }
 }
 
-/// Copies texts and bytes one behind the other into memory, which has room for all of them.
+/// Copies texts and bytes one after another into memory, which must have room for all of them.
 private struct TextWriter {
     private var rest: UnsafeMutableRawBufferPointer
 
@@ -186,9 +187,9 @@ private struct TextWriter {
         add(value)
     }
 
-    /// With a zero behind it.
+    /// Copies a text and a zero byte.
     mutating func add(_ text: String) {
-        // A text of Swift has its bytes in one place; others are copied there.
+        // A native Swift string has contiguous bytes. Others are copied first.
         if text.utf8.withContiguousStorageIfAvailable({ add(UnsafeRawBufferPointer($0)) }) == nil {
             add(Array(text.utf8))
         }
@@ -198,7 +199,7 @@ private struct TextWriter {
     mutating func add(_ bytes: [UInt8]) { bytes.withUnsafeBytes { add($0) } }
 
     private mutating func add(_ bytes: UnsafeRawBufferPointer) {
-        // Traps where there is no room.
+        // Traps if there is not enough room.
         rest.copyMemory(from: bytes)
         rest = UnsafeMutableRawBufferPointer(rebasing: rest[bytes.count...])
     }

@@ -4,21 +4,21 @@ import ChannelsBridge
 import CNATS
 import Foundation
 
-/// The headers of a received message, as far as a message of a bridge can have them: what others send is taken as it
-/// is, and no header loses a body.
+/// The headers of a received message, made valid for a `TransportMessage`. Other clients may send anything,
+/// and an invalid header must not cost the message its body.
 ///
-/// A control character, and a byte that is not UTF-8, is percent-encoded. A header is left out if its name cannot be
-/// one; all are, if there are too many or the C client cannot read them.
+/// Control characters, and bytes that are not UTF-8, are percent-encoded. A header with an invalid name is
+/// left out. All headers are left out if there are too many, or if the C client cannot read them.
 struct ReceivedHeaders {
     private(set) var fields: [TransportHeaders.Field] = []
     /// What was left out, and why.
     private(set) var problem: String?
 
-    /// How many headers a message may have. A header takes up several times its bytes here, and each is compared
-    /// with the others, so that a peer could keep a process busy with one message.
+    /// How many headers a message may have. A header takes up several times its bytes here, and each is
+    /// compared with all others, so without a limit a peer could keep a process busy with one message.
     static let most = 256
 
-    /// Those of a message of the C client.
+    /// Reads the headers of a message of the C client.
     init(of message: OpaquePointer) {
         var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
         var count: Int32 = 0
@@ -41,12 +41,12 @@ struct ReceivedHeaders {
                 problem = "a header that cannot be read is left out"
                 continue
             }
-            // A header without a value reads as null.
+            // The C client returns null for a header without a value.
             add(Self.bytes(name), value.map { Self.bytes($0) } ?? Self.bytes("").prefix(0))
         }
     }
 
-    /// Those of a message as a stream has it: `NATS/1.0`, and a line for each.
+    /// Reads the headers of a message as a stream stores it: `NATS/1.0`, and a line for each header.
     init(lines: Data) {
         let lines = lines.split(whereSeparator: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }).dropFirst()
         guard lines.count <= Self.most else {
@@ -69,7 +69,7 @@ struct ReceivedHeaders {
 
     private mutating func add<Bytes: BidirectionalCollection<UInt8>>(_ name: Bytes, _ value: Bytes)
     where Bytes.SubSequence == Bytes {
-        // The C client takes the line behind a header without a value for its value.
+        // If a header has no value, the C client takes the next line for its value.
         if let (name, value) = Self.swallowed(in: value) { return add(name, value) }
         guard Self.isName(name) else {
             let shown = onOneLine(String(decoding: name.prefix(100), as: UTF8.self))
@@ -83,7 +83,8 @@ struct ReceivedHeaders {
         !name.isEmpty && name.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }
     }
 
-    /// A header that a bridge reads, if a value is the line of one.
+    /// The header in a value that is in fact the line of a header that a bridge reads; nil for any other
+    /// value.
     private static func swallowed<Bytes: Collection<UInt8>>(in value: Bytes) -> (name: Bytes, value: Bytes)?
     where Bytes.SubSequence == Bytes {
         let known = ["ce-", "traceparent:", "tracestate:", "content-type:", "dead-letter-"]

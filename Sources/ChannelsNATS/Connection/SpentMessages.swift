@@ -3,8 +3,8 @@ import CNATS
 
 /// Messages of the C client that are no longer needed.
 ///
-/// The C client frees messages on its own thread, which it wakes for each message given to it while that
-/// thread sleeps. That costs more than anything else about a short message, so many are given to it in a row.
+/// The C client frees messages on a thread of its own. If that thread sleeps, freeing a message wakes it,
+/// which costs more than anything else about a short message, so many messages are freed in a row.
 struct SpentMessages {
     private static let mostMessages = 256
     private static let mostBytes = 1 << 16
@@ -12,7 +12,7 @@ struct SpentMessages {
     private var messages: [OpaquePointer] = []
     private var bytes = 0
 
-    /// Takes a message over, and frees all of them if there are many.
+    /// Takes over a message, and frees all messages if there are many.
     mutating func add(_ message: OpaquePointer, bytes: Int) {
         messages.append(message)
         self.bytes += bytes

@@ -2,10 +2,11 @@
 import ChannelsBridge
 import Foundation
 
-/// The validation of subjects. The C client does not validate them: a line break in one ends the line of the
-/// protocol, and the rest would be a separate command. So it is with headers, see `TransportHeaders.check`.
+/// Validates subjects. The C client does not: a line break in a subject would end the line of the protocol,
+/// and the rest would be a separate command. `TransportHeaders.check` does the same for headers.
 enum WireRules {
-    /// More than the 1,024 bytes of a channel name: inboxes and the subjects of JetStream add to it.
+    /// Longer than the 1,024 bytes of a channel name, because inboxes and the subjects of JetStream add to
+    /// it.
     static let longestSubject = 2_048
 
     /// Throws unless the text is a subject without wildcards.
@@ -29,7 +30,7 @@ enum WireRules {
         guard text.utf8.count <= longestSubject else {
             return "it has \(text.utf8.count) bytes, more than \(longestSubject)"
         }
-        // The number of bytes of the token, and whether a wildcard is among them.
+        // The number of bytes in the current token, whether it has a wildcard, and whether a token was `>`.
         var (length, hasWildcard, sawTail) = (0, false, false)
         for byte in text.utf8 {
             switch byte {
@@ -52,8 +53,8 @@ enum WireRules {
 }
 
 extension String {
-    /// Whether both have the same bytes. Texts that are equal may have different bytes, because `==` compares
-    /// canonical equivalents: a letter with a combining accent equals the accented letter.
+    /// Whether both have the same bytes. Equal strings may have different bytes, because a letter with a
+    /// combining accent equals the accented letter.
     func hasSameBytes(as other: String) -> Bool {
         utf8.withContiguousStorageIfAvailable { bytes in
             other.utf8.withContiguousStorageIfAvailable {

@@ -1,40 +1,40 @@
 #if NATS
 import Channels
 
-/// Which bucket the states are in, and how its sequences become revisions.
+/// Identifies the bucket of the states, and converts its sequences to revisions.
 ///
-/// A server that has lost its storage begins again with the first sequence. Revisions increase all the same, so
-/// that a value of the new bucket is newer than every value of the old one.
+/// A server that has lost its storage starts again with the first sequence. Revisions still increase, so that
+/// a value in the new bucket is newer than every value in the old one.
 ///
-/// Guarded by its lock.
+/// `state` is guarded by its lock.
 final class Bucket: Sendable {
     private struct State {
-        /// The bucket when it was last seen.
+        /// The bucket as it was last seen.
         var last: StreamIdentity?
-        /// The number added to a sequence.
+        /// The number that is added to a sequence.
         var offset: UInt64 = 0
         var highest: UInt64 = 0
-        /// How often the bucket was found to be another one.
+        /// How often the bucket was found to have been replaced.
         var replacements = 0
         /// How often values were found to be lost.
         var losses = 0
-        /// The subjects of values that were deleted with a tool, and the sequences of what says so.
+        /// The subjects of values that were deleted with a tool, and the sequences of their deletion markers.
         var deleted: [String: UInt64] = [:]
     }
 
     private let state = Locked(State())
 
-    /// The state known before the server is asked.
+    /// What was known before the server was asked.
     struct Mark {
         /// The highest revision.
         var highest: UInt64 = 0
-        /// How often the bucket was found to be another one.
+        /// How often the bucket was found to have been replaced.
         var replacements = 0
     }
 
     var mark: Mark { state.withLock { Mark(highest: $0.highest, replacements: $0.replacements) } }
 
-    /// How often the bucket was found to be another one.
+    /// How often the bucket was found to have been replaced.
     var replacements: Int { state.withLock { $0.replacements } }
 
     /// How often values were found to be lost.
@@ -49,31 +49,32 @@ final class Bucket: Sendable {
         }
     }
 
-    /// The last value of a subject was deleted, or there is one again.
+    /// Records that the last value of a subject was deleted, or that there is one again.
     func found(_ subject: String, revision: UInt64, isDeleted: Bool) {
-        // One below the offset was deleted in the bucket before.
+        // A revision below the offset belongs to the previous bucket.
         state.withLock { $0.deleted[subject] = isDeleted && revision > $0.offset ? revision - $0.offset : nil }
     }
 
-    /// The last sequence of a subject that has no value.
+    /// The sequence of the deletion marker of a subject; 0 if it has none.
     func sequence(ofNone subject: String) -> UInt64 { state.withLock { $0.deleted[subject] ?? 0 } }
 
-    /// The server has this bucket.
+    /// Compares the bucket that the server has with the one seen before.
     ///
-    /// - Parameter known: ``mark`` before the server was asked: what came since may be missing in its answer.
-    /// - Returns: Whether it is another one than before, or has lost values that it had.
+    /// - Parameter known: The ``mark`` before the server was asked. Its answer may not include what has
+    ///   arrived since.
+    /// - Returns: Whether the bucket was replaced, or has lost values that it had.
     func identify(_ found: StreamIdentity, known: Mark) -> Bool {
         state.withLock { state in
-            // Another one has been found since: the answer may be older.
+            // Another bucket has been found since the server was asked, so the answer may be outdated.
             guard known.replacements == state.replacements else { return false }
             let last = state.last ?? found
             let isAnother =
                 state.last != nil
                 && (last.created != found.created || state.offset &+ found.lastSequence < known.highest)
-            // Another answer, of which more is known, may have been faster.
+            // A newer answer may have arrived first.
             guard isAnother || found.lastSequence >= last.lastSequence else { return false }
             state.last = found
-            // Purged, or too old for a bucket with a limit of age: the sequences go on.
+            // Values were purged, or removed because of their age. The sequences continue.
             guard isAnother || found.subjects < last.subjects else { return false }
             state.losses += 1
             guard isAnother else { return true }

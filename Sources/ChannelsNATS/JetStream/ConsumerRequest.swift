@@ -1,7 +1,7 @@
 #if NATS
 import ChannelsBridge
 
-/// The request that creates a durable consumer, from which the processes of its name fetch.
+/// The request that creates a durable consumer, from which all processes with its name fetch messages.
 struct ConsumerRequest: Encodable {
     struct Configuration: Encodable {
         var durableName: String
@@ -11,12 +11,12 @@ struct ConsumerRequest: Encodable {
         var filterSubject: String
         var ackPolicy = "explicit"
         var ackWait: Int64
-        /// Without a limit: a server that counts deliveries also counts those that ended with a process, and
-        /// would silently stop delivering.
+        /// No limit, because the server also counts deliveries to processes that were killed, and would
+        /// silently stop delivering the message.
         var maxDeliver = -1
         var maxAckPending: Int
         var replayPolicy = "instant"
-        /// After how long without a subscriber the server deletes it, in nanoseconds; nil: never.
+        /// After how many nanoseconds without a subscriber the server deletes it; nil for never.
         var inactiveThreshold: Int64?
     }
 
@@ -49,7 +49,7 @@ struct ConsumerRequest: Encodable {
         }
     }
 
-    /// This request for a consumer that begins with a sequence number of the stream.
+    /// Returns this request for a consumer that begins with a sequence number of the stream.
     func beginning(with sequence: UInt64) -> ConsumerRequest {
         var request = self
         request.config.deliverPolicy = "by_start_sequence"
@@ -57,28 +57,28 @@ struct ConsumerRequest: Encodable {
         return request
     }
 
-    /// A name of a consumer is one token of letters, digits, `-` and `_`; the hash keeps different names and
-    /// patterns apart.
+    /// Returns the name of a consumer: one token of letters, digits, `-` and `_`. A hash tells different
+    /// names and patterns apart.
     static func consumerName(_ name: String, _ pattern: String) -> String {
         let readable = name.utf8.prefix(40).map { byte -> Character in
             let character = Character(Unicode.Scalar(byte))
             let isPlain = character.isASCII && (character.isLetter || character.isNumber || character == "-")
             return isPlain ? character : "_"
         }
-        // FNV-1a: the same in every process, unlike Hasher.
+        // FNV-1a, because the hash must be the same in every process.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in Array(name.utf8) + [0] + Array(pattern.utf8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return String(readable) + "_" + String(hash, radix: 36)
     }
 }
 
-/// A consumer, as the server has it.
+/// A consumer as the server describes it.
 struct KnownConsumer: Decodable {
     struct Configuration: Decodable {
         var ackWait: Int64?
         var maxAckPending: Int?
         var maxDeliver: Int?
-        /// What one request may ask for; nil or zero: anything.
+        /// The limits of one request; nil or zero for none.
         var maxBatch: Int?
         var maxBytes: Int?
         var maxExpires: Int64?
@@ -95,8 +95,8 @@ struct KnownConsumer: Decodable {
     var numPending: Int?
     var numAckPending: Int?
 
-    /// Up to which sequence of the stream everything is settled; as long as nothing was delivered, behind which it
-    /// began.
+    /// The sequence of the stream up to which everything is settled. Until something is delivered, it is the
+    /// one before the consumer's first.
     var settledUpTo: UInt64 {
         (delivered?.consumerSeq == 0 ? delivered?.streamSeq : ackFloor?.streamSeq) ?? 0
     }
@@ -111,13 +111,13 @@ struct KnownConsumer: Decodable {
         )
     }
 
-    /// How long the server waits for a sign of life before it delivers a message again.
+    /// How long the server waits for progress before it delivers a message again.
     var acknowledgementWait: Duration? { config?.ackWait.map { .nanoseconds($0) } }
 }
 
 extension ConsumerRequest {
-    /// Describes the settings that differ at the server. The start of a consumer is not compared: it
-    /// continues where it is.
+    /// Describes the settings that differ at the server. The start of a consumer is not compared, because an
+    /// existing one continues where it is.
     func differences(from found: KnownConsumer) -> [String] {
         var differences = SettingDifferences()
         let (found, limit) = (found.config, SettingDifferences.limit as (Int) -> String)

@@ -1,10 +1,9 @@
 #if NATS
 import ChannelsBridge
 
-/// The contents of the acknowledgement subject of a message that JetStream delivers:
-/// `$JS.ACK.<stream>.<consumer>.<deliveries>.<sequence in the stream>.<sequence of the
-/// consumer>.<time>.<pending>`, from some servers with the domain and a hash of the account before the
-/// stream.
+/// What the acknowledgement subject of a delivered message says:
+/// `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream sequence>.<consumer sequence>.<time>.<pending>`. Some
+/// servers add the domain and a hash of the account before the stream.
 struct Delivery: Hashable, Sendable {
     var consumer: String
     var deliveryCount: Int
@@ -12,14 +11,14 @@ struct Delivery: Hashable, Sendable {
     var consumerSequence: UInt64
     /// When the stream stored the message.
     var storedAt: Timestamp?
-    /// Identifies the message: its sequence, and when the stream stored it. A stream that was created again
-    /// begins with the same sequences.
+    /// Identifies the message by its sequence and the time at which the stream stored it, because a stream
+    /// that was created again starts with the same sequences.
     var identity: String
 
-    /// Returns nil for any other subject.
+    /// Reads an acknowledgement subject; returns nil for any other subject.
     init?(_ reply: String) {
         guard reply.hasPrefix("$JS.ACK.") else { return nil }
-        // As bytes: each message has one.
+        // Read as bytes, which is faster, because every message has such a subject.
         var reply = reply
         guard let delivery = reply.withUTF8({ Self(UnsafeRawBufferPointer($0)) }) else { return nil }
         self = delivery

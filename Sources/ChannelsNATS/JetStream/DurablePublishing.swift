@@ -7,10 +7,12 @@ extension JetStream {
     /// Publishes a message once, and returns when it is in the outbox. Call ``checkStream(of:)`` first.
     ///
     /// - Parameters:
-    ///   - epoch: The ``NATSConnection/epoch`` of the only connection to use; nil for the current one.
-    ///   - isRepeated: Whether the stream may have a message with the identifier.
+    ///   - epoch: The ``NATSConnection/epoch`` of the only connection that may be used; nil for the current
+    ///     one.
+    ///   - isRepeated: Whether the stream may already have a message with the identifier.
     ///   - timeout: How long to wait for the acknowledgement.
-    ///   - onResult: Called once, on any thread, unless this throws; with the sequence of the message in its stream.
+    ///   - onResult: Called once, on any thread, unless this throws. The result is the sequence of the
+    ///     message in its stream.
     func publishOnce(
         _ message: NATSMessage,
         onConnection epoch: Int? = nil,
@@ -20,7 +22,7 @@ extension JetStream {
     ) async throws {
         var message = message
         message.epoch = epoch
-        // One that waited for a connection would be another copy with each call.
+        // Otherwise each call without a connection would queue another copy.
         message.isBoundToConnection = true
         let subject = message.subject
         try await inbox.send(message, timeout: timeout) { [self] answer in
@@ -38,8 +40,7 @@ extension JetStream {
             } catch {
                 let isSilent = error.code == .noResponder
                 guard isSilent || error.code == .timedOut else { return onResult(.failure(error)) }
-                // There was a stream: it has no leader now, or is gone, and another client may receive the
-                // subject.
+                // The stream has no leader now, or is gone, and another client may receive the subject.
                 forgetStreams()
                 let detail = isSilent ? "its stream does not answer" : "no acknowledgement arrived within \(timeout)"
                 onResult(.failure(BridgeError(.notAcknowledged, subject: subject, detail)))
@@ -47,8 +48,8 @@ extension JetStream {
         }
     }
 
-    /// Throws unless a stream keeps a subject. Otherwise the message would reach everybody who listens without
-    /// a stream, each time, and never be acknowledged.
+    /// Throws unless a stream stores a subject. Otherwise each attempt would reach every subscriber without a
+    /// stream, and none would be acknowledged.
     func checkStream(of subject: String) async throws {
         if knownStreams.withLock({ $0.keep(subject) }) { return }
         let subjects = try await self.subjects(ofStream: try await stream(for: subject))
@@ -56,7 +57,7 @@ extension JetStream {
     }
 
     /// Publishes a message until the stream has stored it, each time with the same identifier, which the
-    /// stream recognises. Call ``checkStream(of:)`` first.
+    /// stream recognizes. Call ``checkStream(of:)`` first.
     ///
     /// - Returns: The sequence of the message in its stream.
     func publish(_ message: NATSMessage) async throws -> UInt64 {
@@ -74,7 +75,7 @@ extension JetStream {
                 let failure = BridgeError(.notAcknowledged, subject: message.subject, detail: reason)
                 try await wait(until: deadline, else: failure)
             }
-            // The stream may be gone. Without the permission to ask, continue.
+            // The stream may be gone. If the permission to ask is missing, publishing continues.
             do { try await checkStream(of: message.subject) } catch let error as BridgeError
                 where error.code == .unsupported || error.code == .notStored
             {
@@ -88,7 +89,7 @@ extension JetStream {
 struct Acknowledgement {
     let stream: String
     let sequence: UInt64
-    /// Whether the stream had a message with its identifier, and did not store this one.
+    /// Whether the stream already had a message with its identifier, and did not store this one.
     let isDuplicate: Bool
 
     private struct Answer: Decodable {
@@ -127,7 +128,7 @@ struct Acknowledgement {
         self.init(stream, sequence, isDuplicate: answer.duplicate ?? false)
     }
 
-    /// Reads the form in which servers write it, without a decoder, which takes longer than all else.
+    /// Reads the usual form of an answer without a decoder, which would take longer than everything else.
     private static func plain(_ payload: UnsafeRawBufferPointer) -> Acknowledgement? {
         guard payload.last == UInt8(ascii: "}") else { return nil }
         let members = payload.dropLast().split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
@@ -151,7 +152,7 @@ struct Acknowledgement {
         return member.dropFirst(key.count).drop { $0 == UInt8(ascii: " ") }
     }
 
-    /// A text in quotation marks with none, and nothing escaped, between them.
+    /// The text between quotation marks; nil if it contains a quotation mark or an escape.
     private static func name(_ value: Bytes?) -> String? {
         guard let value, value.count > 2, value.first == UInt8(ascii: "\""), value.last == UInt8(ascii: "\"") else {
             return nil

@@ -2,15 +2,15 @@
 import Channels
 import ChannelsBridge
 
-/// How the consumer of a durable name is found at the server, or created.
+/// Finds the consumer of a durable name at the server, or creates it.
 extension DurableSubscription {
-    /// Between attempts to create it, which are made when the subscription looks after its requests.
+    /// The pause between attempts to create it. They are made when the subscription checks its requests.
     private static let pause = PullState.requestLife / 2
 
-    /// The connection is lost, or the server seems to have lost the consumer. Nothing is asked for before it is looked
-    /// for.
+    /// Called when the connection is lost, or the server seems to have lost the consumer. Nothing is
+    /// requested until the consumer has been looked up.
     func needConsumer() {
-        // Before checking whether the stream has lost received messages: later, it would seem to have done so
+        // Before the stream is checked for lost messages, because afterwards it would seem to have lost them
         // twice.
         let (last, origin) = state.withLock { state in
             state.pull.stop()
@@ -42,7 +42,7 @@ extension DurableSubscription {
         }
     }
 
-    /// Reports why it could not be created: the 1st, 2nd, 4th, 8th … time in a row.
+    /// Reports why the consumer could not be created, at the 1st, 2nd, 4th, 8th … failure in a row.
     private func tell(_ error: BridgeError) {
         let count = state.withLock { $0.failures + 1 }
         if count & (count - 1) == 0 { onFailure(error) }
@@ -52,7 +52,8 @@ extension DurableSubscription {
         try await streams.preparing({ try await $0.prepareMessages() }) { try await createConsumer() }
     }
 
-    /// There is another connection: the server may have lost the consumer, unless it has been found there already.
+    /// Called on another connection. The server may have lost the consumer, unless it has already been found
+    /// on this connection.
     func restart() {
         let epoch = connection.epoch
         state.withLock { state in
@@ -63,7 +64,8 @@ extension DurableSubscription {
         checkConsumer()
     }
 
-    /// Creates the consumer if there is none, and asks for messages from then on. One caller at a time.
+    /// Creates the consumer if there is none, and then requests messages. Only one caller may be in it at a
+    /// time.
     func createConsumer() async throws {
         update { $0.pull.stop() }
         let epoch = connection.epoch
@@ -77,20 +79,21 @@ extension DurableSubscription {
         let differences = wanted.differences(from: found)
         let (areNew, settlements) = state.withLock { state -> (Bool, [NATSMessage]) in
             let areNew = state.differences != differences
-            // Numbers restart: settling now would settle a message stored since.
+            // The numbers have restarted, so settling an old message would settle one stored since.
             if isContinued == false {
                 (state.lastSequence, state.settlements) = (0, [])
                 for bytes in state.unsettled.forgetAll() { state.pull.settled(bytes: bytes) }
             }
             (state.origin, state.differences) = (origin, differences)
             state.lastSequence = max(state.lastSequence, found.settledUpTo)
-            // On another connection since, it is looked for once more.
+            // If there is another connection by now, the consumer is looked up again.
             state.needsConsumer = connection.epoch != epoch
             state.epoch = epoch
             state.largest = connection.maxPayload
-            // By its settings, not by those that it was to have: it would take this process for dead.
+            // The consumer's own setting, because with another one the server could take this process for
+            // dead.
             if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }
-            // An administrator may have made it, and allow less than this would ask for.
+            // An administrator may have created it, and may allow less than this would request.
             state.pull.allowed = found.allowed
             guard !state.needsConsumer else { return (areNew, []) }
             defer { state.settlements = [] }
@@ -98,10 +101,11 @@ extension DurableSubscription {
         }
         await tell(settlements)
         update { state in
-            // Otherwise, a request sent now would be open beside the one that follows then.
+            // If it is looked up again, the request follows then. One sent now would be a second pending
+            // request.
             if !state.needsConsumer { state.pull.start() }
         }
-        // Losses with another stream are reported for that stream.
+        // If the stream was replaced, the loss is reported for the stream.
         if isNew, isContinued == true {
             let start = wanted.config.optStartSeq.map { "with message \($0)" } ?? "where it began at first"
             let detail = """
@@ -115,24 +119,24 @@ extension DurableSubscription {
         onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail: detail.singleLine))
     }
 
-    /// Tells the server which messages were settled without a connection, and returns when it knows:
-    /// otherwise it might redeliver them with the next request.
+    /// Tells the server which messages were settled without a connection, and returns when it knows.
+    /// Otherwise it might redeliver them with the next request.
     private func tell(_ settlements: [NATSMessage]) async {
         for settlement in settlements.dropLast() { connection.sendSoon(settlement) }
         guard let last = settlements.last else { return }
-        // It takes them in order, and answers one that has a subject for that.
+        // The server handles them in order, and answers the last one because it has a reply subject.
         _ = try? await jetStream.inbox.request(last, timeout: jetStream.configuration.retryInterval)
     }
 
-    /// The consumer of the name, and whether it was created now. One that exists stays as it is: another service may
-    /// have made it, or an operator.
+    /// Returns the consumer of the name, and whether it was created now. An existing one stays as it is,
+    /// because another service or an operator may have created it.
     private func consumer(asWantedBy request: ConsumerRequest) async throws -> (KnownConsumer, isNew: Bool) {
         do { return (try await knownConsumer(), false) } catch let refusal as Refusal where refusal.reason == .notFound
         {}
         do {
             return (try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request), true)
         } catch let refusal as Refusal {
-            // Another process was faster.
+            // Another process may have been faster.
             guard let found = try? await knownConsumer() else { throw refusal }
             return (found, false)
         }
@@ -142,21 +146,21 @@ extension DurableSubscription {
         try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
     }
 
-    /// What creates the consumer, the stream as it is now, and whether it is the one in which this began; nil if this
-    /// has not begun.
+    /// Returns the request that creates the consumer, the stream as it is now, and whether it is the stream
+    /// in which this subscription began (nil if it has not begun).
     private func requestNow() async throws -> (ConsumerRequest, StreamIdentity, isContinued: Bool?) {
         let (origin, last) = state.withLock { ($0.origin, $0.lastSequence) }
         let now = try await jetStream.identity(ofStream: request.streamName)
         guard var origin else { return (request, now, nil) }
         guard origin.isContinued(by: now), last <= now.lastSequence else {
-            // It has lost its messages, too: all that it has now is new.
+            // The stream was replaced and has lost its messages, so everything that it has now is new.
             let beginning = StreamIdentity(created: now.created, lastSequence: 0, subjects: 0, losses: now.losses)
             return (request.beginning(with: 1), beginning, false)
         }
-        // If it has lost messages, then none that were received here.
+        // If the stream has lost messages, none of them had been received here.
         origin.losses = now.losses
-        // After the messages that the name had settled or this process has received: to the server, only
-        // later ones are new.
+        // The consumer begins after the messages that the name had settled or this process has received. With
+        // `new`, the server would skip those stored since.
         return (request.config.deliverPolicy == "new" ? request.beginning(with: last + 1) : request, origin, true)
     }
 

@@ -5,33 +5,33 @@ import Dispatch
 
 /// A durable consumer of a stream, from which the processes that subscribe with its name fetch messages.
 ///
-/// A process asks for no more messages and bytes than it has room for. The consumer belongs to the server: it
-/// is deleted here only if it is temporary.
+/// A process requests no more messages and bytes than it has room for. The consumer remains at the server,
+/// unless it is temporary.
 ///
-/// A process that ends returns its unsettled messages. Those of a killed process, or sent on a broken
-/// connection, are redelivered after the server's acknowledgement wait.
+/// A process that ends returns its unsettled messages. The messages of a killed process, and those lost with
+/// a connection, are redelivered after the server's acknowledgement wait.
 ///
-/// `state` guards how much has been requested and received.
+/// All mutable state is guarded by `state`.
 final class DurableSubscription: Sendable {
-    /// The handler of each message, called on a thread of the C client.
+    /// Handles a message, on a thread of the C client. The closure settles it, or lets it go with nil.
     typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement?) -> Void) -> Void
 
     struct State {
         var pull: PullState
-        /// The size of the largest message that the server takes.
+        /// The size of the largest message that the server accepts.
         var largest = Int.max
-        /// Until when messages may come again that this process has not handled.
+        /// Until when messages that this process has not handled may be redelivered.
         var returned: ContinuousClock.Instant?
-        /// The stream when this began.
+        /// The stream as it was when this subscription began.
         var origin: StreamIdentity?
-        /// The highest sequence in the stream that has come, or up to which the name had settled everything when the
-        /// consumer was last found.
+        /// The highest sequence in the stream that has been received, or up to which the name had settled
+        /// everything when the consumer was last found.
         var lastSequence: UInt64 = 0
         /// The reported differences between the consumer and its declaration.
         var differences: [String] = []
-        /// Whether the consumer has to be created before messages are asked for.
+        /// Whether the consumer has to be looked up or created before messages are requested.
         var needsConsumer = false
-        /// How often in a row it could not be created, and when to try again.
+        /// How often in a row the consumer could not be created, and when to try again.
         var failures = 0
         var nextAttempt = ContinuousClock.now
         var isClosing = false
@@ -40,19 +40,20 @@ final class DurableSubscription: Sendable {
         var unsettled: UnsettledMessages
         /// The ``NATSConnection/epoch`` of the connection on which the consumer was last found.
         var epoch: Int?
-        /// What settles messages, and waits until their consumer is found.
+        /// The settlements that wait until the consumer has been found.
         var settlements: [NATSMessage] = []
-        /// Nil before it is open, and when it is closed.
+        /// Nil before this is open, and once it is closed.
         var subscription: NATSSubscription?
         /// Creates the consumer again. Cancelled by ``DurableSubscription/close()``.
         var restarting: Task<Void, Never>?
 
-        /// A message takes up no room any more.
+        /// Frees the room of a message.
         ///
-        /// - Parameter delay: After how long it comes again, if it was not handled.
+        /// - Parameter delay: After how long it is redelivered, if it was not handled.
         mutating func settled(bytes: Int, comesAgainAfter delay: Duration?) {
             pull.settled(bytes: bytes)
-            // It waits for others that have come again, and for a request; after as long it may come once more.
+            // A redelivered message may wait for others and for a request. After another acknowledgement
+            // wait, it may be redelivered once more.
             let end = delay.map { ContinuousClock.now + $0 + unsettled.acknowledgementWait * 2 }
             if let end { returned = max(returned ?? end, end) }
         }
@@ -66,7 +67,8 @@ final class DurableSubscription: Sendable {
     private let onMessage: OnMessage
     let onFailure: @Sendable (BridgeError) -> Void
     let state: Locked<State>
-    /// The subject to which the server sends messages and ends of requests, whose number follows it.
+    /// The prefix of the subjects to which the server sends messages and the ends of requests. The number of
+    /// a request follows it.
     private let inbox: String
 
     /// Opens when no request is pending, after ``close()`` was called.
@@ -90,7 +92,7 @@ final class DurableSubscription: Sendable {
         state = Locked(State(pull: pull, unsettled: UnsettledMessages(acknowledgementWait: wait)))
     }
 
-    /// Subscribes and creates the consumer, if it does not exist.
+    /// Subscribes, and creates the consumer if it does not exist.
     ///
     /// - Parameters:
     ///   - onMessage: Called on a thread of the C client.
@@ -138,8 +140,8 @@ final class DurableSubscription: Sendable {
         return durable
     }
 
-    /// Reports progress, and asks again when the time of a request is over: on a queue, because the tasks of the
-    /// process may all be busy in listeners. Ends with ``close()``.
+    /// Reports progress, and requests messages again when the time of a request is over. It runs on a queue,
+    /// because all tasks of the process may be busy with listeners. It ends with ``close()``.
     private func keepUp() {
         let (isOpen, held, report) = state.withLock { state in
             let (held, report) = state.unsettled.takeOverdue()
@@ -159,7 +161,8 @@ final class DurableSubscription: Sendable {
 
     /// Ends the delivery and keeps the consumer. Unsettled messages go to another subscriber immediately.
     ///
-    /// Returns when no request is pending, in little more than a second, so that no message is on its way here.
+    /// It returns when no request is pending, so that no message is on its way here. That takes little more
+    /// than a second.
     func close() async {
         update {
             $0.isClosing = true
@@ -176,7 +179,8 @@ final class DurableSubscription: Sendable {
         if jetStream.configuration.deliveries.isTemporary {
             connection.sendNow(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)"))
         } else {
-            // Now that no more is asked for: without a delay, they would come back.
+            // Returned only now that no request is pending. Without a delay, they would otherwise come back
+            // here.
             for reply in state.withLock({ $0.unsettled.takeAll() }) {
                 connection.sendNow(NATSMessage(subject: reply, payload: Array("-NAK".utf8)))
             }
@@ -185,7 +189,7 @@ final class DurableSubscription: Sendable {
 
     // MARK: Carrying out
 
-    /// Changes the state, and asks for messages if there is room now.
+    /// Changes the state, and requests messages if there is room now.
     @discardableResult
     func update<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, request, isQuiet) = state.withLock { state in
@@ -199,7 +203,8 @@ final class DurableSubscription: Sendable {
         return result
     }
 
-    /// Returns the pattern and name, for a fault that names an internal subject.
+    /// Returns the pattern and name of an internal subject, for a fault that names it; nil if it belongs to
+    /// another consumer.
     func place(of subject: String) -> (pattern: String, name: String)? {
         let tokens = subject.utf8.split(separator: UInt8(ascii: "."))
         guard tokens.contains(where: { $0.elementsEqual(request.config.durableName.utf8) }) else { return nil }
@@ -209,7 +214,7 @@ final class DurableSubscription: Sendable {
     private func ask(_ wanted: PullState.Request) {
         let bytes = wanted.bytes.map { ",\"max_bytes\":\($0)" } ?? ""
         let fetch = "{\"batch\":\(wanted.messages)\(bytes),\"expires\":\(wanted.life.nanoseconds)}"
-        // On the next connection, the consumer is looked for first.
+        // Not sent on a later connection, on which the consumer has to be looked up first.
         connection.sendNow(
             NATSMessage(
                 subject: "$JS.API.CONSUMER.MSG.NEXT.\(consumer)",
@@ -219,10 +224,10 @@ final class DurableSubscription: Sendable {
         )
     }
 
-    /// On the thread of the subscription.
+    /// Called on the thread of the subscription.
     private func received(_ received: OpaquePointer) {
         guard let reply = NATSMessage.reply(of: received) else { return ended(NATSMessage(received)) }
-        // Anything else is not a delivery: another client published it.
+        // Anything else is not a delivery. Another client has published it.
         guard let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
         let message = NATSMessage(received)
         let bytes = message.sizeForServer
@@ -232,13 +237,13 @@ final class DurableSubscription: Sendable {
             $0.pull.received(bytes: bytes)
             $0.obstacle = nil
         }
-        // Weak, so that a handler that keeps messages does not keep its own subscription and connection.
+        // Weak, so that a handler that keeps messages does not keep its subscription and connection alive.
         onMessage(message, delivery) { [weak self] settlement in
             if let settlement { self?.settle(reply, settlement) } else { self?.letGo(reply) }
         }
     }
 
-    /// A message can no longer be settled.
+    /// Called when a message can no longer be settled.
     private func letGo(_ reply: String) {
         guard let bytes = state.withLock({ $0.unsettled.letGo(reply) }) else { return }
         update { $0.settled(bytes: bytes, comesAgainAfter: $0.unsettled.acknowledgementWait) }
@@ -250,13 +255,13 @@ final class DurableSubscription: Sendable {
         case .acknowledged: (answer, delay) = ("+ACK", nil)
         case .terminated: (answer, delay) = ("+TERM", nil)
         case .retry(let after):
-            // Without a delay, the server redelivers immediately: a thousand times a second.
+            // Without a delay, the server would redeliver the message immediately, a thousand times a second.
             (answer, delay) = ("-NAK {\"delay\": \(max(after, .milliseconds(1)).nanoseconds)}", after)
         }
         let told = NATSMessage(subject: reply, payload: Array(answer.utf8))
         let (message, waits) = state.withLock { state in
             let message = state.unsettled.take(reply)
-            // Another stream may have another message under this number.
+            // If the stream was replaced, another message may have this number.
             let waits = state.needsConsumer || state.epoch != connection.epoch
             if waits, message != nil { state.settlements.append(told) }
             return (message, waits)
@@ -266,7 +271,7 @@ final class DurableSubscription: Sendable {
         if message.released == nil { update { $0.settled(bytes: message.bytes, comesAgainAfter: delay) } }
     }
 
-    /// The server says something about a request. On the thread of the subscription.
+    /// Called on the thread of the subscription when the server says something about a request.
     private func ended(_ message: NATSMessage) {
         guard let number = UInt64(message.subject.dropFirst(inbox.utf8.count)),
             let status = message[header: "Status"]
@@ -276,15 +281,16 @@ final class DurableSubscription: Sendable {
         switch status {
         case "404", "408": end = .over
         case "409" where text.hasPrefix("Message Size Exceeds"): end = .tooLarge
-        // It asked for more than the consumer allows now. Once its time is over, the consumer is looked for, with what
-        // it allows.
+        // The request asked for more than the consumer allows now. Once its time is over, the consumer and
+        // its limits are looked up.
         case "409" where text.hasPrefix("Exceeded"): return tell(text)
         default: end = .unavailable
         }
         if update({ $0.pull.ended(number, end) }) { needConsumer() }
     }
 
-    /// Reports why the server delivers nothing, once until something else is the reason or a message comes.
+    /// Reports why the server delivers nothing. The same reason is not reported again until there was another
+    /// one, or a message arrived.
     private func tell(_ text: String) {
         let isNew = state.withLock { state in
             defer { state.obstacle = text }

@@ -4,16 +4,15 @@ import ChannelsBridge
 import Foundation
 import Synchronization
 
-/// The requests to JetStream, sent as ordinary requests: the C client's functions for them block the calling
-/// thread.
+/// Sends the requests of JetStream as ordinary requests, because the C client's functions for them block the
+/// calling thread.
 final class JetStream: Sendable {
     let inbox: ReplyInbox
     let configuration: NATSConfiguration
-    /// Guarded by its lock.
     let knownStreams = Locked(KnownStreams())
-    /// Whether JetStream has ever answered: then its silence passes.
+    /// Whether JetStream has ever answered. If it has, its silence is temporary.
     private let hasAnswered = Atomic(false)
-    /// The streams of messages as they were last seen. Guarded by its lock.
+    /// The streams of messages as they were last seen.
     private let seen = Locked<[String: StreamIdentity]>([:])
     private let onLostMessages: @Sendable (BridgeError) -> Void
 
@@ -28,14 +27,14 @@ final class JetStream: Sendable {
         self.onLostMessages = onLostMessages
     }
 
-    /// Encodes the JSON of JetStream, which has names such as `max_age`.
+    /// Encodes the JSON of JetStream, whose keys look like `max_age`.
     static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
         return encoder
     }()
 
-    /// Decodes the JSON of JetStream, which has names such as `max_age`.
+    /// Decodes the JSON of JetStream, whose keys look like `max_age`.
     static let decoder: JSONDecoder = {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -44,16 +43,16 @@ final class JetStream: Sendable {
 
     // MARK: Streams
 
-    /// Creates a stream, if there is none of that name. An existing one stays as it is: the operators of the servers
-    /// may have configured it differently, on purpose.
+    /// Creates a stream if there is none with its name. An existing one stays as it is, because the operators
+    /// of the servers may have configured it differently on purpose.
     ///
-    /// - Returns: How an existing one differs.
+    /// - Returns: How an existing stream differs.
     func create(_ stream: NATSStream) async throws -> [String] {
         var stream = stream
         stream.replicas = configuration.replicas
         try WireRules.check(token: stream.name)
         for subject in stream.subjects { try WireRules.check(pattern: subject) }
-        // Asked for first: a user who may not create streams can use one.
+        // Looked up first, so that a user who may not create streams can use an existing one.
         do { return stream.differences(from: try await information(onStream: stream.name).0.config) } catch let refusal
             as Refusal where refusal.reason == .notFound
         {}
@@ -61,13 +60,14 @@ final class JetStream: Sendable {
             let _ = try await information(onStream: stream.name, creating: stream)
             return []
         } catch let refusal as Refusal where refusal.reason == .nameTaken || refusal.isOverlap {
-            // Another process was faster, or does so at the same time: then the server may find only its subjects yet.
+            // Another process was faster, or is creating it at the same time. In the second case, the server
+            // may already refuse its subjects, but not find the stream yet.
             guard let (found, _) = try? await information(onStream: stream.name) else { throw refusal }
             return stream.differences(from: found.config)
         }
     }
 
-    /// A message with this sequence has been in a stream, as that was then.
+    /// Records that a stream had a message with this sequence. `stream` is the stream as it was then.
     func heard(_ sequence: UInt64, ofStream name: String, _ stream: StreamIdentity?) {
         seen.withLock { seen in
             guard let known = seen[name], let stream, known.isSame(as: stream) else { return }
@@ -75,12 +75,12 @@ final class JetStream: Sendable {
         }
     }
 
-    /// A stream has stored a message, or had it.
+    /// Records that a stream has stored a message, or already had it.
     func acknowledged(_ acknowledgement: Acknowledgement) {
         seen.withLock { $0[acknowledgement.stream]?.raise(to: acknowledgement.sequence) }
     }
 
-    /// Asks for a stream, or creates it, and reports if it is another one than before.
+    /// Looks up or creates a stream, and reports if it was replaced or has lost messages.
     private func information(
         onStream name: String,
         creating stream: NATSStream? = nil
@@ -95,9 +95,10 @@ final class JetStream: Sendable {
                     try await call("STREAM.INFO.\(name)", [String: String]())
                 }
             var identity = found.identity
-            // The loss of states is reported elsewhere.
+            // `Bucket` reports the loss of states.
             guard found.created != nil, name != configuration.stateStream else { return (found, identity) }
-            // A server that has just become the leader answers before it has all that a majority has stored.
+            // A server that has just become the leader may answer before it has everything that a majority
+            // has stored.
             if let before, found.config?.numReplicas ?? 1 > 1, before.isAhead(of: identity), .now < deadline {
                 try await Task.sleep(for: .milliseconds(250))
                 continue
@@ -105,10 +106,10 @@ final class JetStream: Sendable {
             let hasLost = seen.withLock { seen -> Bool? in
                 let known = seen[name]
                 identity.losses = known?.losses ?? 0
-                // A loss has been reported since this was asked: the answer may be older.
+                // A loss has been reported since the server was asked, so the answer may be outdated.
                 guard identity.losses == before?.losses ?? 0 else { return nil }
                 let isContinued = known?.isContinued(by: identity) ?? true
-                // Messages stored since it was asked may be missing in the answer.
+                // The answer may not include messages stored since the server was asked.
                 guard isContinued || before?.isContinued(by: identity) == false else { return false }
                 if !isContinued { identity.losses += 1 }
                 seen[name] = identity
@@ -127,10 +128,10 @@ final class JetStream: Sendable {
         }
     }
 
-    /// The one stream whose subjects include those of a pattern.
+    /// Returns the one stream whose subjects include those of a pattern.
     func stream(for pattern: String) async throws -> String {
         let found: StreamNames = try await call("STREAM.NAMES", ["subject": pattern])
-        // A pattern such as '>' includes the subjects where the server keeps states and objects, too.
+        // A pattern such as `>` also includes the subjects under which the server stores states and objects.
         let names = (found.streams ?? []).filter {
             pattern.utf8.first == UInt8(ascii: "$") || !$0.isStreamOfStore
         }
@@ -145,30 +146,33 @@ final class JetStream: Sendable {
         )
     }
 
-    /// When a stream was created, its last sequence, and of how many subjects it has messages.
+    /// Returns when a stream was created, its last sequence, and how many subjects have messages in it.
     func identity(ofStream name: String) async throws -> StreamIdentity {
         try await information(onStream: name).1
     }
 
-    /// The patterns of the subjects that a stream keeps.
+    /// Returns the patterns of the subjects that a stream stores.
     func subjects(ofStream name: String) async throws -> [String] {
         try await information(onStream: name).0.config?.subjects ?? []
     }
 
-    /// The server may have lost its streams.
+    /// Forgets the known streams, because the server may have lost them.
     func forgetStreams() {
         knownStreams.withLock { $0 = KnownStreams() }
     }
 
     // MARK: Calling
 
+    /// Sends a request to JetStream until it answers, or until the ``NATSConfiguration/requestTimeout``.
+    ///
     /// - Throws: ``Refusal`` if JetStream answers with an error, ``BridgeError`` otherwise.
     func call<Answer: Decodable>(_ name: String, _ request: some Encodable) async throws -> Answer {
         var message = NATSMessage(subject: "$JS.API.\(name)", payload: Array(try JetStream.encoder.encode(request)))
-        // If the connection is lost, so that this is known at once, and asked again on the next one.
+        // Bound to the connection, so that its loss is known at once, and the request is sent again on the
+        // next one.
         message.isBoundToConnection = true
         let deadline = ContinuousClock.now + configuration.requestTimeout
-        // Soon at first: a leader that steps down has a successor within a second.
+        // The first retry comes soon, because a leader that steps down has a successor within a second.
         let backoff = Backoff(first: configuration.retryInterval / 4, limit: configuration.retryInterval)
         var attempts = 0
         var silence: BridgeError?
@@ -189,13 +193,14 @@ final class JetStream: Sendable {
                 guard refusal.reason == .notNow else { throw refusal }
                 obstacle = BridgeError(.notConnected, subject: message.subject, refusal.description)
             } catch let error as BridgeError where error.code == .timedOut {
-                // A cluster without a leader does not answer. All of these requests are idempotent.
+                // A cluster without a leader does not answer. The requests can be repeated, because all of
+                // them are idempotent.
                 guard rest > patience else { throw silence ?? error }
                 continue
             } catch let error as BridgeError where [.notAcknowledged, .notConnected].contains(error.code) {
                 obstacle = BridgeError(.notConnected, subject: message.subject, "there is no connection")
             } catch let error as BridgeError where error.code == .noResponder {
-                // JetStream is disabled, or its cluster has no leader, which is transient.
+                // JetStream is disabled, or its cluster has no leader, which is temporary.
                 let code: BridgeError.Code = hasAnswered.load(ordering: .relaxed) ? .notConnected : .unsupported
                 obstacle = BridgeError(
                     code,
@@ -208,7 +213,7 @@ final class JetStream: Sendable {
         }
     }
 
-    /// Waits for a moment. Throws when the deadline has passed.
+    /// Waits for a moment, or throws if that would exceed the deadline.
     func wait(until deadline: ContinuousClock.Instant, else error: BridgeError) async throws {
         let pause = Duration.milliseconds(Int.random(in: 50...150))
         guard ContinuousClock.now + pause < deadline else { throw error }
@@ -216,10 +221,10 @@ final class JetStream: Sendable {
     }
 }
 
-/// The subjects that streams are known to keep.
+/// The subjects that streams are known to store.
 struct KnownStreams {
     private var patterns: [ChannelPattern] = []
-    /// One that matches a pattern: most messages follow others of the same subject.
+    /// The last subject that matched a pattern. Consecutive messages usually have the same subject.
     private var lastSubject = ""
 
     mutating func keep(_ subject: String) -> Bool {
@@ -229,10 +234,10 @@ struct KnownStreams {
         return true
     }
 
-    /// - Parameter texts: Those of the subjects of the stream that keeps a subject.
+    /// - Parameter texts: The patterns of the stream that stores the subject.
     mutating func add(_ texts: [String], for subject: String) {
         patterns += texts.compactMap { try? ChannelPattern(validating: $0) }.filter { !patterns.contains($0) }
-        // One that is not a pattern of channels, but holds the subject.
+        // The stream's pattern may not be valid for channels, although it includes the subject.
         if !keep(subject), let pattern = try? ChannelPattern(validating: subject) { patterns.append(pattern) }
     }
 }
@@ -253,30 +258,30 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
 
     var reason: Reason {
         switch errCode {
-        // A stream of that name with another configuration.
+        // A stream with that name has another configuration.
         case 10058: .nameTaken
-        // A stream, a consumer.
+        // The stream or consumer does not exist.
         case 10059, 10014: .notFound
         // The cluster has no leader, or has not found all its servers yet.
         case 10004, 10005, 10007, 10008, 10009: .notNow
         // An earlier copy of the message is being stored.
         case 10158: .notNow
-        // The limit of the account. One that is reached passes when messages are handled.
+        // The limit of the account is reached. That passes when messages are handled.
         case 10002: .full
-        // The memory or the storage of the server.
+        // The memory or storage of the server is full.
         case 10028, 10047: .full
-        // The limit of the stream.
+        // The message is larger than the stream allows.
         case 10054: .tooLarge
-        // A sealed stream, which can be created anew.
+        // The stream is sealed. It can be created anew.
         case 10109: .notNow
-        // Any failure of the storage.
+        // The storage has failed in some way.
         case 10077: description.contains("exceed") ? .full : .notNow
-        // With 429, servers from 2.11 have accepted more than they have stored.
+        // With 429, a server from version 2.11 on has accepted more messages than it has stored.
         default: code >= 500 || code == 429 ? .notNow : .other
         }
     }
 
-    /// The code of the error in which it is told.
+    /// Returns the code of the error that reports this refusal.
     func code(orElse code: BridgeError.Code) -> BridgeError.Code { reason == .notFound ? .notStored : code }
 
     /// Whether another stream keeps some of the subjects.
@@ -288,23 +293,25 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
     var description: String { "JetStream says: \((text ?? "no reason").singleLine) (\(errCode ?? code))" }
 }
 
-/// When a stream was created, and its last sequence.
+/// Identifies a stream by when it was created, and says how far it has come.
 struct StreamIdentity {
     let created: String
     private(set) var lastSequence: UInt64
     let subjects: Int
-    /// How often it was found to be another one, or to have lost messages at its end, which begins its numbers again.
+    /// How often it was found to have been replaced, or to have lost messages at its end. After both, numbers
+    /// are used again.
     var losses = 0
 
-    /// Whether numbers of one are numbers of the other.
+    /// Whether a number means the same message in both.
     func isSame(as other: StreamIdentity) -> Bool { created == other.created && losses == other.losses }
 
-    /// Whether another one is the same stream, and has lost nothing at its end.
+    /// Whether another identity is that of the same stream, which has lost nothing at its end.
     func isContinued(by other: StreamIdentity) -> Bool {
         created == other.created && lastSequence <= other.lastSequence
     }
 
-    /// Whether another one is the same stream, and has lost messages at its end, or does not have them yet.
+    /// Whether another identity is that of the same stream, which has lost messages at its end or does not
+    /// have them yet.
     func isAhead(of other: StreamIdentity) -> Bool { created == other.created && lastSequence > other.lastSequence }
 
     mutating func raise(to sequence: UInt64) { lastSequence = max(lastSequence, sequence) }

@@ -3,38 +3,39 @@ import Channels
 import ChannelsBridge
 import Dispatch
 
-/// Follows the last values of the subjects that match a pattern, through a consumer that starts with them: a late
-/// subscriber receives the current values and then the changes, without a gap.
+/// Follows the last values of the subjects that match a pattern through a consumer that starts with the
+/// current values. A late subscriber receives those and then the changes, without a gap.
 ///
-/// The server may forget the consumer, after a restart or a change of leaders. A missing sequence number, a
-/// missing heartbeat or a reconnection creates a new one, which starts with the last values again; those that
-/// were already delivered are skipped by their revision, because the values of all subjects come in one order.
+/// The server may forget the consumer after a restart or a change of leaders. A missing sequence number, a
+/// missing heartbeat or a reconnection creates a new one, which starts with the last values again. Values
+/// that were already delivered are skipped by their revision, because the values of all subjects arrive in
+/// one order.
 ///
-/// `state` guards which consumer is followed, and how far.
+/// All mutable state is guarded by `state`.
 final class LastValueWatch: Sendable {
     private struct State {
         var consumer: String?
         var nextSequence: UInt64 = 1
-        /// The number of values that were stored when the consumer was made, once that is known; and of those
-        /// handed over.
+        /// How many values were stored when the consumer was created, once that is known, and how many have
+        /// been handed over.
         var expected: UInt64?
         var handed: UInt64 = 0
         var revision: UInt64 = 0
-        /// How often the bucket had been replaced when the consumer was asked for.
+        /// How often the bucket had been replaced when the consumer was requested.
         var consumerBucket = 0
         var lastHeard = ContinuousClock.now
         var isBeginning = false
         /// Whether there was a reconnection while a consumer was being created.
         var isStale = false
         var isClosed = false
-        /// How often the bucket had been replaced when `onValue` last returned for a value that has not been lost
-        /// since. Used for a single subject only.
+        /// How often the bucket had been replaced when `onValue` last returned for a value that has not been
+        /// lost since. Only used for a single subject.
         var handedOver: Int?
         var subscription: NATSSubscription?
         /// Creates the consumer again. Cancelled by ``close()``.
         var restarting: Task<Void, Never>?
 
-        /// Whether all that was stored when the consumer was made has been handed over.
+        /// Whether everything that was stored when the consumer was created has been handed over.
         var isComplete: Bool { expected.map { handed >= $0 } ?? false }
     }
 
@@ -44,15 +45,15 @@ final class LastValueWatch: Sendable {
     private let jetStream: JetStream
     private let streams: StreamSetup
     private let connection: NATSConnection
-    /// Each watch has its own subject, and therefore its own thread: a server delivers only to a subject that
-    /// is subscribed to in exactly that form.
+    /// Each watch has its own subject, and therefore its own thread, because a server delivers only to a
+    /// subject that is subscribed to in exactly that form.
     private let inbox: String
     private let onValue: @Sendable (NATSMessage, UInt64) -> Void
     private let onFailure: @Sendable (BridgeError) -> Void
-    /// Called when a single subject has no value any more.
+    /// Called when the single subject of a watch no longer has a value.
     private let onLoss: @Sendable () -> Void
     private let state = Locked(State())
-    /// Opens when the stored values have come, or none will.
+    /// Opens when the stored values have arrived, or none will.
     private let isHere = Latch()
     private static let heartbeat = Duration.seconds(2)
 
@@ -77,7 +78,7 @@ final class LastValueWatch: Sendable {
 
     /// Returns when the currently stored values have been delivered.
     ///
-    /// - Throws: ``BridgeError/Code/timedOut`` if they do not arrive: a caller that continued without them
+    /// - Throws: ``BridgeError/Code/timedOut`` if they do not arrive. A caller that continued without them
     ///   would overwrite them with older ones.
     func open() async throws {
         let subscription = try await NATSSubscription.subscribe(to: inbox, on: connection) { [weak self] message in
@@ -116,14 +117,14 @@ final class LastValueWatch: Sendable {
         while true {
             do {
                 state.withLock { $0.isStale = false }
-                // Before anything of it arrives: its sequences may have begun again.
+                // Before a value arrives, because the bucket's sequences may have begun again.
                 try await streams.checkStates()
                 _ = try await create()
             } catch {
-                // The connection is lost again, or the cluster has no leader: the next reconnection or
+                // If the connection is lost again, or the cluster has no leader, the next reconnection or
                 // missing heartbeat retries.
                 if !Task.isCancelled {
-                    // Not on the subject of this request, which is another one each time.
+                    // Reported for the watched subject, because the subject of the request differs each time.
                     let code = (error as? BridgeError)?.code ?? .transportFailure
                     onFailure(BridgeError(code, subject: subject, underlyingError: error))
                 }
@@ -153,7 +154,7 @@ final class LastValueWatch: Sendable {
 
     // MARK: Carrying out
 
-    /// - Returns: Whether there are values to come.
+    /// - Returns: Whether values will arrive.
     private func create() async throws -> Bool {
         let name = "w\(randomIdentifier())"
         let replacements = streams.bucket.replacements
@@ -167,7 +168,7 @@ final class LastValueWatch: Sendable {
         let request = Request(streamName: stream, config: config)
         let made: KnownConsumer
         do { made = try await jetStream.call("CONSUMER.CREATE.\(stream).\(name).\(subject)", request) } catch {
-            // There is nothing to delete.
+            // The server has no such consumer, so there is nothing to delete.
             if error is Refusal { state.withLock { $0.consumer = $0.consumer == name ? nil : $0.consumer } }
             throw error
         }
@@ -186,12 +187,12 @@ final class LastValueWatch: Sendable {
         if isComplete { isHere.open() }
     }
 
-    /// Deletes a consumer soon. The server would also remove it once it has no subscriber.
+    /// Deletes a consumer. If the message is lost, the server removes it because it has no subscriber.
     private func delete(_ consumer: String) {
         connection.sendNow(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(stream).\(consumer)"))
     }
 
-    /// On the thread of the subscription.
+    /// Called on the thread of the subscription.
     private func received(_ message: NATSMessage) {
         let delivery = message.reply.flatMap(Delivery.init)
         let lastDelivered = message[header: "Nats-Last-Consumer"].flatMap { UInt64($0) }
@@ -200,13 +201,13 @@ final class LastValueWatch: Sendable {
         let step = state.withLock { state -> Step in
             guard !state.isClosed else { return .ignore }
             state.lastHeard = .now
-            // What came from the bucket before this one would be taken for newer than all of this one.
+            // A value from the previous bucket would be taken for newer than every value of this one.
             let bucket = streams.bucket.replacements
             guard state.consumerBucket == bucket else { return .restart }
-            // A heartbeat says how far the consumer has come. One of the previous consumer causes one
+            // A heartbeat says how far the consumer has come. One from the previous consumer causes an
             // unneeded restart.
             if delivery == nil, let lastDelivered { return lastDelivered >= state.nextSequence ? .restart : .ignore }
-            // Something else, or a message of the previous consumer.
+            // It is something else, or a message from the previous consumer.
             guard let delivery, delivery.consumer == state.consumer else { return .ignore }
             guard delivery.consumerSequence == state.nextSequence else { return .restart }
             state.nextSequence += 1
@@ -217,7 +218,7 @@ final class LastValueWatch: Sendable {
         }
         switch step {
         case .ignore: break
-        // One is missing, or the bucket is another one.
+        // A message is missing, or the bucket was replaced.
         case .restart: restart()
         case .skip: openIfComplete { $0.handed += 1 }
         case .handOver(let revision, let bucket, let hasReplacedALostOne):

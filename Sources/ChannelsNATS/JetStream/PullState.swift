@@ -2,23 +2,23 @@
 internal import Channels
 internal import ChannelsBridge
 
-/// How much of a durable name has been asked for and delivered: the transitions, without locks.
+/// How many messages of a durable name have been requested and delivered: the transitions, without locks.
 ///
-/// At most one request is pending. The next one is made when at least half of the room is free, so that
-/// requests are few and messages do not have to wait for one; or for what room there is, where the time of the
-/// last one was over before all had come.
+/// At most one request is pending. The next one is made when at least half of the room is free, so that there
+/// are few requests, yet messages do not have to wait for one. If the time of the last request was over
+/// before it was complete, the next one asks for whatever room there is.
 struct PullState {
     /// A request for messages.
     struct Request: Hashable {
         let number: UInt64
         let messages: Int
-        /// Nil: however large they are.
+        /// Nil for no limit on their size.
         let bytes: Int?
         /// How long the server keeps it.
         var life = PullState.requestLife
     }
 
-    /// What the consumer allows one request to ask for.
+    /// The most that the consumer allows one request to ask for.
     struct Allowed: Hashable {
         var messages = Int.max
         var bytes = Int.max
@@ -27,37 +27,37 @@ struct PullState {
 
     /// Why the server ended a request.
     enum End {
-        /// All it asked for has come, or its time is over.
+        /// Everything that it asked for has arrived, or its time is over.
         case over
-        /// The next message is larger than the bytes it asked for.
+        /// The next message is larger than the bytes that it asked for.
         case tooLarge
-        /// There is no such consumer, or no server that knows.
+        /// There is no such consumer, or no server that knows it.
         case unavailable
     }
 
-    /// How long the server keeps a request, unless the consumer allows less. Short, because who closes waits for its
-    /// end: nats-server 2.9 loses its place if messages are returned while it still has a request of a subscriber that
-    /// has ended.
+    /// How long the server keeps a request, unless the consumer allows less. It is short because closing
+    /// waits for its end: nats-server 2.9 loses its place if messages are returned while it still has a
+    /// request of a subscriber that has ended.
     static let requestLife = Duration.seconds(1)
-    /// For how long it may be on its way, and its end.
+    /// How long a request and the report of its end may be on their way.
     private static let patience = Duration.milliseconds(250)
 
-    /// For what was delivered and is not settled.
+    /// The room for messages that were delivered and are not settled.
     private var room: Room
     var allowed = Allowed()
-    /// The pending request, and the rest of it.
+    /// The pending request, and what is left of it.
     private var pending: (request: Request, messages: Int, bytes: Int?)?
-    /// When that is over, whatever the server says.
+    /// When the pending request is over, whatever the server says.
     private var end = ContinuousClock.now
     private var lastNumber: UInt64 = 0
-    /// Whether the last request was over before all had come.
+    /// Whether the last request was over before it was complete.
     private var isOver = false
     /// The bytes that were left of a request when the next message was too large.
     private var tooSmall: Int?
-    /// How many requests in a row were over without a word of the server, and how many are too many.
+    /// How many requests in a row were over without a word from the server, and how many are too many.
     private var silent = 0
     private static let mostSilent = 3
-    /// Whether no more is asked for.
+    /// Whether no more requests are made.
     private var isStopped = true
 
     init(_ room: Room) { self.room = room }
@@ -65,11 +65,12 @@ struct PullState {
     /// Requests messages from now on, without waiting for requests on an earlier connection or to an earlier
     /// consumer.
     mutating func start() {
-        // For what room there is: nothing may be settled before more has come.
+        // The first request asks for whatever room there is, because perhaps nothing is settled before more
+        // has arrived.
         (isStopped, isOver, pending, tooSmall, silent) = (false, true, nil, nil, 0)
     }
 
-    /// Asks for no more, until ``start()``. A pending request stays pending.
+    /// Makes no more requests until ``start()``. A pending request stays pending.
     mutating func stop() {
         isStopped = true
     }
@@ -77,7 +78,7 @@ struct PullState {
     /// Whether the server may still deliver because of a request.
     var isPending: Bool { pending != nil }
 
-    /// A message was delivered.
+    /// Records that a message was delivered.
     mutating func received(bytes: Int) {
         room.take(bytes: bytes)
         (tooSmall, silent) = (nil, 0)
@@ -85,12 +86,12 @@ struct PullState {
         pending = messages > 1 ? (request, messages - 1, left.map { max($0 - bytes, 0) }) : nil
     }
 
-    /// A delivered message was settled or given up.
+    /// Records that a delivered message was settled or given up.
     mutating func settled(bytes: Int) {
         room.giveBack(bytes: bytes)
     }
 
-    /// The server has ended a request.
+    /// Records that the server has ended a request.
     ///
     /// - Returns: Whether the consumer has to be created again before the next one.
     mutating func ended(_ number: UInt64, _ end: End) -> Bool {
@@ -111,10 +112,10 @@ struct PullState {
     }
 
     /// Ends the pending request when its time is up. nats-server 2.9.10 does not report the end of a partly
-    /// served request, its report may be lost, and it reports nothing for an unknown consumer.
+    /// served request and reports nothing for an unknown consumer, and a report may be lost.
     ///
-    /// - Returns: When to look again, nil if nothing is pending; and whether the consumer has to be looked for before
-    ///   the next request, because the server has not said anything for several.
+    /// - Returns: When to check again (nil if nothing is pending), and whether the consumer has to be looked
+    ///   up before the next request, because the server was silent about several.
     mutating func expire(now: ContinuousClock.Instant) -> (next: ContinuousClock.Instant?, isUnavailable: Bool) {
         guard pending != nil else { return (nil, false) }
         guard end <= now else { return (end, false) }
@@ -124,12 +125,12 @@ struct PullState {
         return (nil, true)
     }
 
-    /// The request to make now; nil if one is pending, or there is no room.
+    /// Returns the request to make now; nil if one is pending, or there is no room.
     ///
     /// - Parameters:
-    ///   - largest: How large a message may be, where messages are expected that have been delivered before; nil
-    ///     elsewhere. Then the request has no limit in bytes, and asks for as many as fit however large they are: a
-    ///     server (2.9.10) that finds one too large for the limit forgets to deliver it again until it has waited,
+    ///   - largest: The size of the largest possible message, if redeliveries are expected; otherwise nil.
+    ///     The request then has no limit in bytes, and asks for as many messages as fit at that size. If
+    ///     nats-server 2.9.10 finds a redelivered message too large for the limit, it postpones that message,
     ///     and delivers its last one again instead.
     mutating func next(upTo largest: Int? = nil, now: ContinuousClock.Instant = .now) -> Request? {
         guard !isStopped, pending == nil, let (messages, bytes) = roomToAskFor(upTo: largest) else { return nil }

@@ -1,10 +1,11 @@
 #if NATS
 import ChannelsBridge
 
-/// The settings of a stream, as they are asked for, and as the server has them: then some may be missing.
+/// The settings of a stream, as they are requested, or as the server reports them. In a report, some may be
+/// missing.
 ///
-/// Without rollups, even for a bucket, for which other clients permit them: a client that may set one state
-/// could remove all others with a header.
+/// Rollups are not permitted, even for a bucket, although other clients permit them there: a client that may
+/// set one state could remove all others with a header.
 struct StreamSettings: Codable {
     var name: String?
     var subjects: [String]?
@@ -38,7 +39,7 @@ struct StreamSettings: Codable {
     }
 }
 
-/// How settings at the server differ from those in the code, in words.
+/// Describes how settings at the server differ from those in the code.
 struct SettingDifferences {
     private(set) var texts: [String] = []
 
@@ -60,7 +61,8 @@ struct SettingDifferences {
 }
 
 extension NATSStream {
-    /// Describes the settings that differ at the server. Settings that it does not name are left out.
+    /// Describes the settings that differ at the server. Settings that the server does not report are left
+    /// out.
     func differences(from found: StreamSettings?) -> [String] {
         guard let found else { return [] }
         let wanted = StreamSettings(self)
@@ -69,9 +71,10 @@ extension NATSStream {
             $0.joined(separator: ", ")
         }
         differences.compare("replicas", found.numReplicas, wanted.numReplicas)
-        // A value that expires by age is set again by the next process that joins.
+        // Compared even for a bucket, because a value that expires is set again by the next process that
+        // joins.
         differences.compare("limits.age", found.maxAge, wanted.maxAge, SettingDifferences.time)
-        // For a bucket, the server or other programs may set the rest.
+        // For a bucket, the server or other programs may choose the other settings.
         if keepsLastValues { return differences.texts }
         differences.compare("storage", found.storage, wanted.storage)
         differences.compare("retention", found.retention, wanted.retention)

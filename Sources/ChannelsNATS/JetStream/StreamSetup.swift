@@ -2,26 +2,26 @@
 import ChannelsBridge
 import Synchronization
 
-/// Creates the missing streams, once, when they are first needed.
+/// Creates missing streams once, when they are first needed.
 actor StreamSetup {
     private let jetStream: JetStream
     private let configuration: NATSConfiguration
     private enum Storage { case messages, states }
-    /// What creates the streams of messages and the bucket of states, and has, if it is done.
+    /// The tasks that create the streams of messages and the bucket of states, or have created them.
     private var tasks: [Storage: Task<Void, any Error>] = [:]
     nonisolated let bucket = Bucket()
     private let onLostValues: @Sendable () -> Void
     private let onDifference: @Sendable (BridgeError) -> Void
-    /// The reported differences by stream: once, unless they change.
+    /// The reported differences by stream. They are reported again only if they change.
     private var differences: [String: [String]] = [:]
     /// How often everything was forgotten.
     private var age = 0
     private var isClosed = false
-    /// Why streams of messages could not be created, and until when that is not tried again.
+    /// Why streams of messages could not be created, and when that may be tried again.
     private var failed: (error: BridgeError, until: ContinuousClock.Instant)?
     private var lastForgotten: ContinuousClock.Instant?
     private static let pause = Duration.seconds(1)
-    /// Whether the streams of messages are there: asked for each message.
+    /// Whether the streams of messages are there. Read without the actor, because every message needs it.
     private let hasMessages = Atomic<Bool>(false)
 
     init(
@@ -44,8 +44,8 @@ actor StreamSetup {
         for task in tasks { _ = await task.result }
     }
 
-    /// Checks the streams again when they are next needed, because the server may have lost them. Does not
-    /// wait for pending requests, whose answers may be lost.
+    /// Makes the streams be checked again when they are next needed, because the server may have lost them.
+    /// It does not wait for pending requests, whose answers may be lost.
     func forget() {
         hasMessages.store(false, ordering: .releasing)
         for task in tasks.values { task.cancel() }
@@ -53,8 +53,8 @@ actor StreamSetup {
         age += 1
     }
 
-    /// Runs a body that needs the streams, and repeats it once if the server has lost them since. Where some cannot
-    /// be created, the one that it needs may be there.
+    /// Runs a body that needs the streams, and repeats it once if the server has lost them since. The body
+    /// runs even if some streams cannot be created, because the one that it needs may be there.
     nonisolated func preparing<Result>(
         _ prepare: (StreamSetup) async throws -> Void,
         _ body: () async throws -> Result
@@ -75,7 +75,8 @@ actor StreamSetup {
         }
     }
 
-    /// Forgets the streams because one is missing; if one cannot be created, at most once a second.
+    /// Forgets the streams because one is missing. If one could not be created, this happens at most once a
+    /// second.
     private func forget(after failure: BridgeError?) {
         let now = ContinuousClock.now
         if failure != nil, let lastForgotten, lastForgotten + Self.pause > now { return }
@@ -90,7 +91,7 @@ actor StreamSetup {
         onDifference(BridgeError(.settingsDiffer, subject: stream.name, detail: detail.singleLine))
     }
 
-    /// The streams of the configuration.
+    /// Creates the streams of the configuration that are missing.
     nonisolated func prepareMessages() async throws {
         if !hasMessages.load(ordering: .acquiring) { try await createStreams() }
     }
@@ -100,14 +101,14 @@ actor StreamSetup {
         do { try await untilKnown(.messages) } catch let error as BridgeError
             where error.code.disposition == .reconfigure
         {
-            // Others are published to meanwhile.
+            // Not tried again for a moment, so that messages of the other streams are not delayed.
             failed = (error, .now + Self.pause)
             throw error
         }
         hasMessages.store(true, ordering: .releasing)
     }
 
-    /// Creates the stream of dead letters, if no other one keeps them.
+    /// Creates the stream of dead letters, if no other stream stores them.
     func prepareLetters(on subject: String, under prefix: String) async throws {
         guard configuration.createsStreams else { return }
         do { return try await jetStream.checkStream(of: subject) } catch let error as BridgeError
@@ -117,18 +118,18 @@ actor StreamSetup {
         try await create(NATSStream(name, subjects: [prefix + ".>"]))
     }
 
-    /// The bucket of the states.
+    /// Creates the bucket of the states if it is missing.
     func prepareStates() async throws {
         try await untilKnown(.states)
     }
 
-    /// Looks again whether the bucket of the states is there, and the same as before.
+    /// Checks again whether the bucket of the states is there, and is the same as before.
     func checkStates() async throws {
         tasks[.states] = nil
         try await untilKnown(.states)
     }
 
-    /// Waits for pending creations; once more if they were forgotten meanwhile.
+    /// Waits for the creation of the streams or the bucket, and starts again if it was forgotten meanwhile.
     private func untilKnown(_ storage: Storage) async throws {
         while true {
             if isClosed { throw BridgeError(.closed) }
@@ -150,7 +151,7 @@ actor StreamSetup {
         switch storage {
         case .messages:
             var failure: (any Error)?
-            // One that cannot be created keeps no other one from being so.
+            // The others are created even if one cannot be.
             for stream in configuration.streams {
                 do { try await create(stream) } catch { failure = failure ?? error }
             }
@@ -165,7 +166,7 @@ actor StreamSetup {
 
     /// Returns whether the bucket has lost values, which the server does not report to watchers.
     ///
-    /// - Returns: Whether it has since that was asked last, here or by ``prepareStates()``.
+    /// - Returns: Whether it has lost values since the last check, here or in ``prepareStates()``.
     func hasLostStates() async throws -> Bool {
         guard configuration.createsStreams else { return false }
         let before = bucket.losses

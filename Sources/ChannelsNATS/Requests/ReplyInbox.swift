@@ -5,17 +5,17 @@ import CNATS
 import Dispatch
 import Foundation
 
-/// Receives the answers to all requests of a transport, with one subscription and therefore one thread.
+/// Receives the answers to all requests of a transport with one subscription, and therefore one thread.
 ///
-/// `state` guards the routes. Waiting tasks are resumed without it.
+/// All mutable state is guarded by `state`. `onAnswer` is called without its lock.
 final class ReplyInbox: Sendable {
-    /// The message of the C client is valid only during the call. A missing responder is the failure
-    /// `noResponder`.
+    /// Receives an answer. The message of the C client is valid only during the call. If there is no
+    /// responder, the failure is `noResponder`.
     typealias OnAnswer = @Sendable (Result<OpaquePointer, BridgeError>) -> Void
 
     private struct Route {
         let subject: String
-        /// Whether a message is the answer; nil: any is.
+        /// Whether a message is the answer; nil if any message is.
         let accepts: (@Sendable (NATSMessage) -> Bool)?
         let onAnswer: OnAnswer
         let isBoundToConnection: Bool
@@ -54,8 +54,8 @@ final class ReplyInbox: Sendable {
 
     /// Sends a request and waits for an answer.
     ///
-    /// - Parameter accepts: Whether a message is the answer; others are ignored.
-    /// - Throws: ``BridgeError/Code/transportFailure`` if it cannot be read.
+    /// - Parameter accepts: Returns whether a message is the answer; others are ignored.
+    /// - Throws: ``BridgeError/Code/transportFailure`` if the answer cannot be read.
     func request(
         _ message: NATSMessage,
         timeout: Duration,
@@ -66,7 +66,7 @@ final class ReplyInbox: Sendable {
         try await send(message, timeout: timeout, accepts: accepts) { answer in
             let copy = Result {
                 let message = NATSMessage(try answer.get())
-                // A header may say that it is an error.
+                // A header that was left out may have said that the answer is an error.
                 guard message.problem == nil else { throw BridgeError.unreadable("the answer", on: subject) }
                 return message
             }
@@ -78,7 +78,7 @@ final class ReplyInbox: Sendable {
     /// Sends a request, and returns when it is in the outbox.
     ///
     /// - Parameters:
-    ///   - accepts: Whether a message is the answer; others are ignored.
+    ///   - accepts: Returns whether a message is the answer; others are ignored.
     ///   - onAnswer: Called once, on any thread, unless this throws. It must not block.
     func send(
         _ message: NATSMessage,
@@ -99,14 +99,14 @@ final class ReplyInbox: Sendable {
             // Usually there is space: then no suspension has to be prepared.
             if try !connection.sendIfSpace(message) { try await connection.send(message) }
         } catch {
-            // If it has been answered meanwhile, by a timeout, that is the result.
+            // If the route is gone, a timeout was the result.
             if state.withLock({ $0.routes.removeValue(forKey: id) }) != nil { throw error }
         }
     }
 
     /// Fails every request to a subject that the server has refused.
     ///
-    /// - Returns: Whether there was any.
+    /// - Returns: Whether there was any such request.
     func failRequests(because event: NATSConnection.Event) -> Bool {
         guard case .failed(let error) = event, error.refusesMessage, let subject = error.subject else {
             return false
@@ -116,7 +116,7 @@ final class ReplyInbox: Sendable {
         return !ids.isEmpty
     }
 
-    /// Fails the requests that are not sent again on another connection.
+    /// Fails the requests that are bound to the connection.
     func failBound() {
         let bound = state.withLock { $0.routes.filter { $0.value.isBoundToConnection } }
         for (id, route) in bound.sorted(by: { $0.key < $1.key }) {
@@ -124,7 +124,7 @@ final class ReplyInbox: Sendable {
         }
     }
 
-    /// Fails every request, and refuses further ones.
+    /// Fails all requests, and refuses further ones.
     func close(_ error: BridgeError) async {
         let (ids, subscription) = state.withLock { state in
             state.end = error
@@ -155,10 +155,10 @@ final class ReplyInbox: Sendable {
         route?.onAnswer(result)
     }
 
-    /// On the thread of the subscription.
+    /// Called on the thread of the subscription.
     private func received(_ received: OpaquePointer) {
         guard let id = number(natsMsg_GetSubject(received)) else { return }
-        // Without a route, this is the answer to a request that has ended.
+        // If there is no route, this is the answer to a request that has ended.
         let found = state.withLock { state -> Route? in
             guard let route = state.routes[id] else { return nil }
             if route.accepts == nil { state.routes[id] = nil }
@@ -169,13 +169,15 @@ final class ReplyInbox: Sendable {
             natsMsg_IsNoResponders(received)
             ? .failure(BridgeError(.noResponder, subject: found.subject)) : .success(received)
         guard let accepts = found.accepts else { return found.onAnswer(answer) }
-        // Without the lock, because it is code of the caller.
+        // Called without the lock, because it is code of the caller.
         if accepts(NATSMessage(received)) { end(id, answer) }
     }
 
-    /// The number behind the prefix; nil for any other subject, which only a server with a defect sends here.
+    /// Returns the number after the prefix; nil for any other subject, which only a defective server would
+    /// send here.
     private func number(_ subject: UnsafePointer<CChar>?) -> UInt64? {
-        // Both are C strings: what begins with the prefix is as long, and a zero ends it.
+        // Both are C strings. A subject that begins with the prefix is at least as long, and ends with a zero
+        // byte.
         guard let subject, strncmp(subject, prefix, prefix.utf8.count) == 0 else { return nil }
         let digits = subject + prefix.utf8.count
         return UInt64(digits: UnsafeRawBufferPointer(start: digits, count: strlen(digits)))
@@ -199,8 +201,8 @@ final class ReplyInbox: Sendable {
     }
 }
 
-/// When requests time out, without a look at those whose turn has not come: requests with one timeout are
-/// overdue in the order in which they were made.
+/// When requests time out. Requests with the same timeout become overdue in the order in which they were
+/// made, so the others need not be checked.
 struct Deadlines {
     private var queues: [Duration: [(deadline: ContinuousClock.Instant, id: UInt64)]] = [:]
 
@@ -208,10 +210,10 @@ struct Deadlines {
         queues[timeout, default: []].append((now.advanced(by: timeout), id))
     }
 
-    /// Removes those that are overdue, and the ended ones in front of them.
+    /// Removes and returns overdue requests, and removes ended ones before them.
     ///
-    /// - Complexity: O(*n*) in the number of different timeouts, and in the length of those queues that it removes
-    ///   some from.
+    /// - Complexity: O(*n*) in the number of different timeouts, and in the length of the queues from which
+    ///   requests are removed.
     mutating func takeOverdue(now: ContinuousClock.Instant = .now, isOpen: (UInt64) -> Bool) -> [UInt64] {
         var overdue: [UInt64] = []
         for (timeout, queue) in queues {

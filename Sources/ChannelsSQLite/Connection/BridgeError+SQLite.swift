@@ -3,10 +3,10 @@ internal import ChannelsBridge
 internal import GRDB
 
 extension BridgeError {
-    /// What went wrong with a file, and what to do about it.
+    /// Creates an error that says what went wrong with a file, and what to do about it.
     init(_ error: any Error, path: String) {
         if let error = error as? BridgeError {
-            // Most begin with it, and it is asked at each lock.
+            // `hasPrefix` comes first because most details begin with the path, and this runs for every lock.
             let isNamed = error.detail.map { $0.hasPrefix(path) || $0.contains(path) } ?? false
             self.init(
                 error.code,
@@ -55,7 +55,7 @@ extension BridgeError {
         return code == .SQLITE_BUSY || code == .SQLITE_LOCKED
     }
 
-    /// Whether the file cannot be written at present, whatever is to be stored.
+    /// Whether the file cannot be written at present, no matter what is to be stored.
     var concernsTheFile: Bool { code.disposition == .wait }
 }
 #endif

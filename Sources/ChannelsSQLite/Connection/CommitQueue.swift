@@ -2,82 +2,85 @@
 internal import ChannelsBridge
 internal import GRDB
 
-/// The changes of a connection that wait for the next commit, in the order of the calls, and what keeps them waiting.
+/// The changes of a connection that wait for the next commit, in the order of the calls, and what keeps them
+/// waiting: the transitions, without a file or a clock of their own.
 ///
-/// A cycle: (1) ``next(_:)`` says which changes are to be committed now; (2) the connection tries that; (3)
-/// ``committed(_:_:_:)`` or ``failed(_:_:_:)`` says whose end is to be told. A value, without a file or a clock of its
-/// own.
+/// The cycle: (1) ``next(_:)`` says which changes to commit now; (2) the connection tries to commit them; (3)
+/// ``committed(_:_:_:)`` or ``failed(_:_:_:)`` says which changes have ended, so that the connection can
+/// report that.
 ///
-/// If the file cannot be written, its *trouble* begins: what is published fails at once, what has to be done sooner
-/// or later waits, and a commit is tried each second until one succeeds.
+/// If the file cannot be written, its *trouble* begins. Then publishing fails at once, changes that have to
+/// be made sooner or later wait, and a commit is tried every second until one succeeds.
 struct CommitQueue {
     typealias Instant = ContinuousClock.Instant
 
-    /// A change of the file, and its end.
+    /// A change to the file, and what to call when it has ended.
     struct Change {
         enum Kind {
-            /// Stores a durable message: none of those behind it may overtake it. Synchronised with the disk.
+            /// Stores a durable message, which no later one may overtake. Synced to disk.
             case message
             /// Stores a message that need not survive a power failure.
             case plain
-            /// Something else that its caller waits for. Synchronised with the disk.
+            /// Makes another change, for which its caller waits. Synced to disk.
             case task
             /// Settles a message of this session, as soon as the file can be written.
             case settling
-            /// Lets others have a message of this session, or removes what is old, as soon as the file can be written.
+            /// Releases a message of this session to others, or removes old messages, as soon as the file can
+            /// be written.
             case upkeep
-            /// The last one, tried once.
+            /// The last change of the connection, tried once.
             case last
         }
 
         let kind: Kind
         let make: (Database, FileSession) throws -> Void
-        /// Called once, without a transaction: nil if it is committed.
+        /// Called once, outside a transaction. The error is nil if the change was committed.
         let end: (BridgeError?) -> Void
 
         /// Whether it fails if the file cannot be written.
         fileprivate var mayFail: Bool { kind == .message || kind == .plain || kind == .task }
         fileprivate var isSynchronized: Bool { kind == .message || kind == .task }
-        /// Whether there may be something to be read or claimed once it is made.
+        /// Whether there may be something to read or claim after the change.
         fileprivate var makesNews: Bool { kind != .settling }
     }
 
-    /// What is committed together.
+    /// Changes that are committed together.
     struct Batch {
         let changes: ArraySlice<Change>
-        /// Whether a change that cannot be made fails alone. Otherwise all are tried once more.
+        /// Whether a change that cannot be made fails alone. Otherwise all changes are tried again, one by
+        /// one.
         let isSeparate: Bool
-        /// Whether something is written in any case, to see whether that is possible.
+        /// Whether something is written even if there are no changes, to find out whether that is possible.
         let isProbe: Bool
         let isSynchronized: Bool
         let makesNews: Bool
     }
 
-    /// Changes that have ended, and how.
+    /// Changes that have ended, and their errors.
     typealias Ends = [(change: Change, error: BridgeError?)]
 
-    /// Between two attempts to get the lock of the file, whoever writes all the time: SQLite's own handler waits ever
-    /// longer, and starves. The more attempts fail, the rarer they become, for all alike: with fifty processes, they
-    /// would take more time than the commits.
+    /// The pauses between attempts to lock the file. They are short, because SQLite's own handler waits
+    /// longer and longer, and starves while others keep writing. They grow with each failed attempt, because
+    /// otherwise the attempts of fifty processes would take more time than the commits.
     private static let (shortestPause, longestPause) = (Duration.milliseconds(2), Duration.milliseconds(10))
     private static let latePause = Duration.milliseconds(20)
-    /// After so long without a commit of anybody, another program has locked the file. Only the pauses are counted: on
-    /// a busy machine attempts take longer, and load is not mistaken for a lock.
+    /// After this time without any commit, another program is taken to have locked the file. Only the pauses
+    /// count, so that load is not mistaken for a lock on a busy machine, where attempts take longer.
     private static let longestUntold = Duration.milliseconds(1_300)
-    /// How long it waits before it tries a file again that could not be written.
+    /// How long to wait before another attempt to write to a file that could not be written.
     private static let troublePause = Duration.seconds(1)
 
     private var waiting: [Change] = []
     private(set) var trouble: (reason: BridgeError, since: Instant)?
-    /// No commit is tried before.
+    /// No commit is tried before this time.
     private var earliest: Instant?
     private var lockPause = shortestPause
-    /// For how long nobody has committed, as far as that is known.
+    /// How long nobody has committed, as far as that is known.
     private var locked = Duration.zero
-    /// After that, what can fails.
+    /// After this time with a lock, the changes that may fail do.
     private let busyTimeout: Duration
     private var isSeparate = false
-    /// On a nearly full disk, there may be room for the first ones.
+    /// How many changes to commit at once. On a nearly full disk, there may be room for only the first ones.
     private var mostAtOnce = Int.max
 
     init(busyTimeout: Duration) { self.busyTimeout = busyTimeout }
@@ -85,32 +88,32 @@ struct CommitQueue {
     var count: Int { waiting.count }
     private var hasLast: Bool { waiting.contains { $0.kind == .last } }
 
-    /// Adds a change. Returns why it is refused, if it is.
+    /// Adds a change; returns the reason if it is refused.
     mutating func add(_ change: Change) -> BridgeError? {
         if change.mayFail, let trouble { return trouble.reason }
         waiting.append(change)
-        // The last one is tried at once, but for a lock.
+        // The last change is tried at once, unless the file is locked.
         if change.kind == .last, locked == .zero { earliest = nil }
         return nil
     }
 
-    /// When something is to be committed; nil if nothing waits.
+    /// When something has to be committed; nil if nothing is waiting.
     func due(_ now: Instant) -> Instant? { waiting.isEmpty && trouble == nil ? nil : earliest ?? now }
 
-    /// Until when a lock, or trouble, keeps the connection from writing.
+    /// Until when a lock or trouble keeps the connection from writing.
     func blocked(_ now: Instant) -> Instant { max(earliest ?? now, now) }
 
-    /// Whether the lock of the file could not be had for the time that callers wait.
+    /// Whether the file has been locked for longer than callers wait.
     var isLate: Bool { locked > busyTimeout }
 
-    /// Others have committed: the file is not locked, but in use.
+    /// Records that others have committed, so that the file is in use, but not locked.
     mutating func othersCommitted() { locked = .zero }
 
-    /// The changes that are to be committed now; nil if there are none.
+    /// Returns the changes to commit now; nil if there are none.
     func next(_ now: Instant) -> Batch? {
         guard blocked(now) <= now, !waiting.isEmpty || trouble != nil else { return nil }
         let changes = waiting.prefix(mostAtOnce)
-        // That a lock is gone shows by itself.
+        // For a lock, no probe is needed.
         let isProbe = !(trouble?.reason.isLock ?? true)
         return Batch(
             changes: changes,
@@ -121,10 +124,10 @@ struct CommitQueue {
         )
     }
 
-    /// A transaction is committed, but for the changes that could not be made.
+    /// Records that a transaction was committed, except for changes that could not be made.
     ///
-    /// - Parameter failures: By their places in the batch.
-    /// - Returns: All that have ended, and since when there was trouble, if that is over.
+    /// - Parameter failures: The errors of changes that could not be made, by their places in the batch.
+    /// - Returns: The changes that have ended, and since when there was trouble, if it is over.
     mutating func committed(_ batch: Batch?, _ failures: [Int: BridgeError]) -> (ends: Ends, trouble: Instant?) {
         let changes = batch?.changes ?? []
         var ends = changes.enumerated().map { (change: $1, error: failures[$0]) }
@@ -139,12 +142,12 @@ struct CommitQueue {
         return (ends, trouble?.since)
     }
 
-    /// Nothing is committed.
+    /// Records that nothing was committed.
     ///
-    /// - Returns: Those that will not be tried again, and the trouble, if it is a new one.
+    /// - Returns: The changes that will not be tried again, and the trouble, if it is new.
     mutating func failed(_ batch: Batch?, _ error: BridgeError, _ now: Instant) -> (ends: Ends, trouble: BridgeError?) {
         guard error.concernsTheFile else {
-            // It is one of several, and they are made one by one now; or the probe.
+            // The error concerns one of several changes, which are made one by one from now on, or the probe.
             if let batch, !batch.changes.isEmpty, !batch.isSeparate {
                 isSeparate = true
                 return ([], nil)
@@ -165,10 +168,10 @@ struct CommitQueue {
         return giveUp(error, now)
     }
 
-    /// The session has ended: what was to be settled of it is settled by nobody.
+    /// Drops the settlements and the upkeep of a session that has ended.
     mutating func endSession() { _ = take { $0.kind == .settling || $0.kind == .upkeep } }
 
-    /// Nothing will be committed any more.
+    /// Removes and returns all changes, because nothing will be committed any more.
     mutating func close() -> [Change] { take { _ in true } }
 
     private mutating func giveUp(_ error: BridgeError, _ now: Instant, pause: Duration = troublePause) -> (
@@ -190,17 +193,17 @@ struct CommitQueue {
         return waiting.filter(isTaken)
     }
 
-    /// Why a message was not stored that is behind one that cannot be.
+    /// Why a message was not stored if an earlier one cannot be stored.
     fileprivate static var behind: BridgeError {
         BridgeError(.notAcknowledged, detail: "an earlier message could not be stored: publish this one again")
     }
 }
 
 extension CommitQueue.Batch {
-    /// Makes its changes in a transaction.
+    /// Makes the changes in a transaction.
     ///
-    /// - Returns: What went wrong with those that could not be made, by their places.
-    /// - Throws: The first error, unless they are made separately and it concerns the change alone.
+    /// - Returns: The errors of the changes that could not be made, by their places.
+    /// - Throws: The first error, unless the changes are separate and the error concerns only one of them.
     func make(_ db: Database, _ session: FileSession) throws -> [Int: BridgeError] {
         var failures: [Int: BridgeError] = [:]
         var isStopped = false

@@ -3,9 +3,9 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// How sessions begin and end, and how the connection does.
+/// Begins and ends sessions, and the connection.
 extension FileConnection {
-    /// Opens the file, and starts the subscriptions again, if there are any.
+    /// Opens the file, and restarts the subscriptions, if there are any.
     func open(_ now: Instant) {
         do {
             let new = try FileSession(configuration, environment)
@@ -46,27 +46,29 @@ extension FileConnection {
         for subject in lost { tell(.lastValuesLost(subject: subject)) }
     }
 
-    /// Starts the subscriptions of a session before in this one.
+    /// Restarts the subscriptions of the previous session in a new one.
     ///
-    /// - Returns: The subjects that are watched by their names and have no value.
+    /// - Returns: The subjects that are watched by name and have no value.
     private func enter(_ new: FileSession) throws -> [String] {
         let subjects = Set(reading.watched.compactMap { $0.pattern.onlyName.map { ExactText($0) } })
         func begin(_ db: Database) throws -> (cursors: [SQLiteCursor], last: Int64, lost: [String]) {
-            // An older copy may have the session before as a member that has ended, and what it held.
+            // In an older copy of the file, the previous session may be a member that has ended, with the
+            // messages that it held.
             if !reading.cursors.isEmpty { try Self.join(db, new) }
             let cursors = try reading.cursors.map { try $0.name.join(new.token, db) }
             let lost = try subjects.filter { try !SQLiteValues.isThere($0.text, db) }.map(\.text)
             return (cursors, try SQLiteSchema.lastNumber(db), lost)
         }
-        // Who is no member writes nothing.
+        // A session that is not a member writes nothing.
         let found = try reading.cursors.isEmpty ? new.read(begin) : new.write(isSynchronized: false, begin)
         reading.begin(found.cursors, last: found.last)
-        // Higher than all revisions so far.
+        // So that revisions are higher than all before.
         revisions.base = revisions.highest
         return found.lost
     }
 
-    /// The file went back: everything that is known of it ends with the session.
+    /// Ends the session because the file was replaced or restored. Everything known about the file ends with
+    /// it.
     func beginAgain(_ now: Instant) {
         guard let old = session else { return }
         old.end()
@@ -78,7 +80,8 @@ extension FileConnection {
         open(now)
     }
 
-    /// Makes the session a member, in a transaction. What members have left that have ended comes before new messages.
+    /// Makes the session a member, in a transaction, and frees what ended members held, so that it comes
+    /// before new messages.
     static func join(_ db: Database, _ session: FileSession) throws {
         let token = try session.join()
         try db.execute(sql: "INSERT OR IGNORE INTO channels_members (token) VALUES (?)", arguments: [token])
@@ -92,9 +95,9 @@ extension FileConnection {
         if let error = hasEnded ? BridgeError(.closed) : commits.add(change) { change.end(error) }
     }
 
-    /// A transaction was committed.
+    /// Called when a transaction was committed.
     func committed(_ batch: CommitQueue.Batch?, _ failures: [Int: BridgeError], _ now: Instant) {
-        // What was asked for meanwhile is behind a message that could not be stored, too.
+        // Requests that arrived meanwhile also come after the message that could not be stored.
         if !failures.isEmpty { for request in mailbox.take() { request(self) } }
         let (ends, trouble) = commits.committed(batch, failures)
         for (change, error) in ends { change.end(error) }
@@ -104,11 +107,12 @@ extension FileConnection {
         schedule.hint(now)
     }
 
-    /// The file could not be read, or nothing be committed.
+    /// Called when the file could not be read, or nothing could be committed.
     func fail(_ error: any Error, of batch: CommitQueue.Batch? = nil, _ now: Instant) {
         let error = BridgeError(error, path: configuration.path)
         let (ends, trouble) = commits.failed(batch, error, now)
-        // A connection that opens the file for the first time tells whoever waits for that.
+        // While the file is being opened for the first time, the caller of `connect` receives the error
+        // instead.
         if let trouble, opened == nil {
             tell(.disconnected(reason: trouble))
             if told.isWorthTelling(trouble, now) { tell(.failed(trouble)) }
@@ -116,7 +120,8 @@ extension FileConnection {
         for (change, error) in ends { change.end(error) }
     }
 
-    /// A message that is not durable could not be stored. While the file is in trouble, they are counted.
+    /// Called when a message that is not durable could not be stored. While the file is in trouble, such
+    /// messages are only counted.
     func lose(_ error: BridgeError) {
         told.lose()
         if !error.concernsTheFile, error.code != .closed { tell(.failed(error)) }
@@ -126,9 +131,9 @@ extension FileConnection {
 
     // MARK: The end
 
-    /// Commits what waits, leaves what it holds to others, and ends.
+    /// Commits what is waiting, leaves the held messages to others, and ends.
     ///
-    /// - Parameter end: Called once it has ended, with the reason if something was not stored.
+    /// - Parameter end: Called once the connection has ended, with the reason if something was not stored.
     func close(_ end: @escaping (BridgeError?) -> Void) {
         guard !hasEnded else { return end(nil) }
         closed = end
@@ -143,7 +148,7 @@ extension FileConnection {
         if session.token.isEmpty && commits.count == 0 { return finish(nil) }
         add(
             CommitQueue.Change(kind: .last) { [unowned self] db, session in
-                // Of the session that it is then.
+                // Uses the session that exists by then.
                 for var cursor in reading.cursors where cursor.isAhead { try cursor.save(db) }
                 if !session.token.isEmpty { try Self.removeMember(session.token, db) }
             } end: { [unowned self] in
@@ -161,7 +166,7 @@ extension FileConnection {
         closed = nil
     }
 
-    /// Ends as if its process had been killed. For a simulation.
+    /// Ends as if the process had been killed, for a simulation.
     func kill() {
         session?.kill()
         session = nil
@@ -169,9 +174,9 @@ extension FileConnection {
     }
 }
 
-/// What was told of the troubles of a file, and what was lost meanwhile.
+/// What was reported about troubles of a file, and how many messages were lost meanwhile.
 struct TroubleReports {
-    /// A problem that returns sooner than this is reported by the status only.
+    /// A problem that returns sooner than this is only shown in the status.
     private static let quiet = Duration.seconds(60)
 
     private var told: [String: ContinuousClock.Instant] = [:]

@@ -3,11 +3,11 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// What the outside asks for: subscriptions and last values.
+/// Subscribes, and stores and watches last values.
 extension FileConnection {
     typealias Finish<Result> = (Swift.Result<Result, any Error>) -> Void
 
-    /// - Parameter start: For the first subscription of a connection.
+    /// - Parameter start: Only for the first subscription of a connection.
     func subscribe(
         to pattern: ChannelPattern,
         from start: ReplayStart,
@@ -31,7 +31,7 @@ extension FileConnection {
                 if let error { return finish(.failure(error)) }
                 let (cursor, last) = joined!  // it was made before the commit
                 if closed == nil { reading.add(cursor, last: last) }
-                // Who the other members are.
+                // Nil, so that the next look finds out who the other members are.
                 version = nil
                 schedule.hint(environment.now())
                 finish(.success(()))
@@ -53,7 +53,7 @@ extension FileConnection {
         )
     }
 
-    /// Stores a last value. Its revision is nil if there is one that is to stay.
+    /// Stores a last value. The revision is nil if there already is a value and `ifNone` is true.
     func store(_ message: TransportMessage, ifNone: Bool, _ finish: @escaping Finish<UInt64?>) {
         var revision: UInt64?
         add(
@@ -72,7 +72,7 @@ extension FileConnection {
         return reading.plain.map(\.queue)
     }
 
-    /// Somebody has removed durable names that are used here.
+    /// Enters durable names again that are used here but that somebody has removed.
     func enterAgain(_ places: [Int]) {
         let names = places.map { reading.cursors[$0].name }
         var joined: [SQLiteCursor] = []
@@ -91,7 +91,7 @@ extension FileConnection {
         )
     }
 
-    /// Reads for somebody who waits.
+    /// Reads for a caller that is waiting.
     private func read<Result>(_ body: (Database) throws -> Result) -> Swift.Result<Result, any Error> {
         do {
             if hasEnded || closed != nil { throw BridgeError(.closed) }
@@ -110,10 +110,10 @@ extension FileConnection {
 
     // MARK: Retention
 
-    /// When retention has its turn, if it has one.
+    /// When to remove old messages next; nil if that is not done now.
     var nextRemoval: Instant? { closed == nil && !configuration.isObserver && canRead ? retention.due : nil }
 
-    /// Removes messages beyond the limits, a portion in each turn; then the write-ahead log is made short.
+    /// Removes messages beyond the limits, a portion per turn, and then shortens the write-ahead log.
     func removeOld(_ now: Instant) {
         guard nextRemoval != nil, retention.begins(now) else { return }
         let removal = SQLiteRemoval(

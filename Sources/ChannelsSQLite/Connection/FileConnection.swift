@@ -3,18 +3,19 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// A connection of a transport: everything that is known of its file, and what waits to be written to it.
+/// A connection of a transport: everything known about its file, and what is waiting to be written to it.
 ///
-/// Its thread calls ``turn(_:)`` again and again, and nothing else touches it. A turn:
-/// 1. opens the file, if there is no session, and starts the subscriptions again;
-/// 2. looks whether the file is still the same, and whether others have committed something;
-/// 3. commits what waits, together, reads what is new, and claims messages for the durable names that have room, in
-///    one transaction; if there is nothing to be written, or others have locked the file, it only reads;
-/// 4. delivers;
-/// 5. says when it is to be called next.
+/// Only its thread uses it, which calls ``turn(_:)`` again and again. A turn:
+/// 1. opens the file if there is no session, and restarts the subscriptions;
+/// 2. checks whether the file is still the same, and whether others have committed something;
+/// 3. in one transaction, commits everything that is waiting, reads what is new, and claims messages for the
+///    durable names that have room; if there is nothing to write, or others have locked the file, it only
+///    reads;
+/// 4. delivers what it has read and claimed;
+/// 5. returns when it has to be called next.
 ///
-/// It waits for nothing: where another program has the lock of the file, it is called again soon. A file that
-/// went back, or was replaced, ends the session: what was read from it, held and to be settled ends with it.
+/// It never waits: if another program has locked the file, it is called again soon. If the file is replaced
+/// or an older copy is restored, the session ends, and with it what was read, held or to be settled.
 final class FileConnection {
     typealias Instant = ContinuousClock.Instant
 
@@ -26,13 +27,13 @@ final class FileConnection {
     var opened: ((BridgeError?) -> Void)?
 
     var session: FileSession?
-    /// How many there have been.
+    /// How many sessions there have been.
     var sessionCount = 0
     var reading = SQLiteReading()
     var commits: CommitQueue
     var schedule: LookSchedule
     var retention: SQLiteRetention
-    /// Messages that are to be released later, and when the first of them is.
+    /// Messages to be released later, and when the first of them is due.
     var releases: [(due: Instant, holding: SQLiteDelivery.Holding)] = []
     var firstRelease: Instant?
 
@@ -40,10 +41,11 @@ final class FileConnection {
     var version: Int?
     var nextCheck: Instant
     var nextOpening: Instant
-    /// A file that is in the place of the one that was open, as it was when it was last looked at.
+    /// A file that is now in the place of the open one, as it was at the last check.
     var replacement: (identity: FileIdentity?, size: Int, modified: Double?)?
     var others: [SQLiteMember] = []
-    /// The offset added to the revisions of the file, so that they increase after it went back; and the highest so far.
+    /// The offset that is added to the revisions of the file, so that they still increase after an older copy
+    /// was restored, and the highest revision so far.
     var revisions: (base: UInt64, highest: UInt64) = (0, 0)
     var told = TroubleReports()
     private var hasWritten = false
@@ -67,12 +69,12 @@ final class FileConnection {
 
     // MARK: The turn
 
-    /// - Returns: When it is to be called next, unless something is asked of it before; nil if it has ended.
+    /// - Returns: When to call it next, unless a request arrives first; nil if the connection has ended.
     func turn(_ now: Instant) -> Instant? {
         if session == nil, !hasEnded, nextOpening <= now { open(now) }
         if let session {
             do {
-                // Together, so that one that is idle is woken once a second.
+                // The check and the look come together, so that an idle thread is woken once a second.
                 let isDue = nextCheck <= now
                 if isDue { try check(session, now) }
                 try work(session, looks: isDue || schedule.next <= now, now)
@@ -88,13 +90,14 @@ final class FileConnection {
         if canRead, looks {
             let found = try session.version()
             isNew = found != version
-            // It is read again if that fails.
+            // Recorded first, so that there is another look even if reading fails.
             schedule.looked(now, found: false, until: now)
             if isNew {
                 schedule.wrote(now)
                 commits.othersCommitted()
             }
-            // Before the exchange: a name that subscribes in it asks for another look, by setting this to nil.
+            // Set before the exchange, because a name that subscribes during it sets this to nil to request
+            // another look.
             let known = version
             version = found
             do { try exchange(session, isNew, now) } catch {
@@ -108,7 +111,7 @@ final class FileConnection {
         }
     }
 
-    /// Whether nothing worse than a lock keeps it from writing.
+    /// Whether the file can be read: at worst, a lock keeps it from being written.
     var canRead: Bool { commits.trouble?.reason.isLock ?? true }
 
     /// Commits, reads, claims and delivers.
@@ -117,7 +120,7 @@ final class FileConnection {
         if try write(session, needsReading, ofOthers: isNew, now) { needsReading = false }
         guard needsReading, canRead, self.session === session else { return }
         try read(session, ofOthers: isNew)
-        // What was found can be claimed.
+        // A second time, to claim what was found.
         _ = try write(session, false, ofOthers: false, now)
     }
 
@@ -128,9 +131,9 @@ final class FileConnection {
         deliver(found, [])
     }
 
-    /// Commits what waits, if the file is not locked, and whatever can be claimed.
+    /// Commits what is waiting and claims what it can, unless the file is locked.
     ///
-    /// - Returns: Whether it was committed, and what is new was read.
+    /// - Returns: Whether it committed, and so also read what is new.
     private func write(_ session: FileSession, _ reads: Bool, ofOthers: Bool, _ now: Instant) throws -> Bool {
         let claims = canClaim && commits.blocked(now) <= now
         let batch = commits.next(now)
@@ -144,7 +147,7 @@ final class FileConnection {
                 failures = try batch?.make(db, session) ?? [:]
                 if reads { found = try new.read(db, ofOthers: ofOthers || batch?.makesNews ?? false) }
                 claiming = SQLiteClaiming(new.cursors, token: session.token)
-                if closed == nil { try claiming.claim(db) }  // and nobody would settle it
+                if closed == nil { try claiming.claim(db) }  // while closing, nobody would settle them
             }
         } catch is FileSession.WentBack { throw FileSession.WentBack() } catch {
             let error = BridgeError(error, path: session.path)
@@ -161,7 +164,7 @@ final class FileConnection {
         return reads
     }
 
-    /// When something is to be done next.
+    /// When there is something to do next.
     private func next(_ now: Instant) -> Instant {
         guard session != nil else { return nextOpening }
         var next = min(nextCheck, nextRemoval ?? nextCheck)
@@ -173,12 +176,12 @@ final class FileConnection {
         return next
     }
 
-    /// Whether there is something to claim, and no trouble.
+    /// Whether there is something to claim and no trouble.
     private var canClaim: Bool { closed == nil && commits.trouble == nil && reading.wantsToClaim }
 
     // MARK: Hints
 
-    /// Which files the system is to watch.
+    /// The files that the system should watch.
     var watchList: WatchList {
         guard let session else { return WatchList() }
         return WatchList(log: session.log, session: sessionCount, members: Set(others.map(\.path)))
@@ -193,7 +196,7 @@ final class FileConnection {
 
     func memberHasClosed() { nextCheck = environment.now() }
 
-    /// Whether it has written since this was last asked.
+    /// Returns whether it has written since the last call.
     func takeHasWritten() -> Bool {
         defer { hasWritten = false }
         return hasWritten
@@ -201,14 +204,15 @@ final class FileConnection {
 
     // MARK: Looking at the file
 
-    /// Looks once a second at what nobody tells: whether the files are there, and whether other members have ended.
+    /// Checks once a second what nobody reports: whether the files are there, and whether other members have
+    /// ended.
     private func check(_ session: FileSession, _ now: Instant) throws {
         nextCheck = now + LookSchedule.net
         do { try session.check() } catch {
             guard isReplaced(session) else { throw error }
             throw FileSession.WentBack()
         }
-        // They take it for one that has ended.
+        // If the others cannot find its file, they take this session for one that has ended.
         guard session.isKnownToOthers else { throw FileSession.WentBack() }
         guard others.contains(where: \.hasEnded) else { return }
         others.removeAll(where: \.hasEnded)
@@ -220,8 +224,8 @@ final class FileConnection {
         )
     }
 
-    /// Whether another file has been in the place of this one for a second, and did not change in that time: it might
-    /// be being copied.
+    /// Whether another file has been in the place of this one for a second without changing. Until then, it
+    /// may still be being copied.
     private func isReplaced(_ session: FileSession) -> Bool {
         guard session.isReplacedWhole else {
             replacement = nil
@@ -232,14 +236,14 @@ final class FileConnection {
         return replacement.map { $0 == found } ?? false
     }
 
-    /// Removes the members that have ended, which frees what they held.
+    /// Removes members that have ended, which frees what they held.
     static func removeEnded(_ db: Database, _ session: FileSession) throws {
         let own = session.token
         for token in try String.fetchAll(db, sql: "SELECT token FROM channels_members") where token != own {
             let member = SQLiteMember(token, beside: session.location)
             guard member.hasEnded else { continue }
             try removeMember(token, db)
-            // If this is not committed, the member has ended all the same: without a file.
+            // Removed even if this is not committed: a member without a file has ended as well.
             member.removeIfEnded()
         }
     }
@@ -252,7 +256,7 @@ final class FileConnection {
 
     private func deliver(_ found: SQLiteReading.Found, _ claims: [SQLiteClaim]) {
         if let members = found.members {
-            // One that is no member leaves it to the others.
+            // A session that is not a member leaves this to the others.
             let tokens = session.map { $0.token.isEmpty ? [] : members.subtracting([$0.token]) } ?? []
             let location = session?.location ?? ""
             others = tokens.map { SQLiteMember($0, beside: location) }
@@ -304,7 +308,8 @@ final class FileConnection {
         return message
     }
 
-    /// A value with a revision that is higher than all before, also in a file that went back.
+    /// Returns a value with a revision that is higher than all before, even if an older copy of the file was
+    /// restored.
     func raise(_ value: StoredValue) -> StoredValue {
         let revision = revisions.base + value.revision
         revisions.highest = max(revisions.highest, revision)
@@ -326,14 +331,14 @@ final class FileConnection {
             )
         case .retry(let delay):
             guard delay > .zero else { return release(holding) }
-            // Until then, it stays with this connection: nobody else would know how long to wait.
+            // Until then, the message stays with this connection, because nobody else knows how long to wait.
             let due = environment.now() + delay.asLimit
             releases.append((due, holding))
             firstRelease = min(firstRelease ?? due, due)
         }
     }
 
-    /// A message is not with its listener any more. Returns false if its session has ended.
+    /// Called when a message is no longer with its listener. Returns false if its session has ended.
     private func forget(_ holding: SQLiteDelivery.Holding) -> Bool {
         guard let session, holding.token == session.token, reading.cursors.indices.contains(holding.place) else {
             return false

@@ -2,12 +2,12 @@
 internal import ChannelsBridge
 internal import Foundation
 
-/// Which file it is, whatever it is called.
+/// Identifies a file, whatever its path.
 struct FileIdentity: Equatable, Sendable {
     private let device: UInt64
     private let number: UInt64
 
-    /// Nil if there is none.
+    /// Returns nil if there is no file.
     init?(_ path: String) {
         var found = stat()
         guard stat(path, &found) == 0 else { return nil }
@@ -32,7 +32,7 @@ struct FileIdentity: Equatable, Sendable {
         return stat(path, &found) == 0 ? Int(found.st_size) : 0
     }
 
-    /// When the file was last written, in seconds since 1970; nil if there is none.
+    /// When a file was last written, in seconds since 1970; nil if there is no file.
     static func modified(_ path: String) -> Double? {
         var found = stat()
         return stat(path, &found) == 0 ? found.modified : nil

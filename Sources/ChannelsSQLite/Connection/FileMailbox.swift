@@ -3,7 +3,7 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// What the outside asks of a connection, in the order of the calls, until its thread does it.
+/// The requests to a connection, in the order of the calls, until its thread carries them out.
 ///
 /// `state` is guarded by its lock, under which nothing is called.
 final class FileMailbox: Sendable {
@@ -15,11 +15,11 @@ final class FileMailbox: Sendable {
         var isAsleep = false
         /// Whether the connection has ended, and does nothing more.
         var isClosed = false
-        /// Of the messages that were given to it and are not committed.
+        /// The number and size of the messages that are not committed yet.
         var (count, bytes) = (0, 0)
     }
 
-    /// With so much in the buffer, publishing waits for its own commit.
+    /// With this much in the buffer, publishing waits for its own commit.
     private static let (mostMessages, mostBytes) = (4_096, 16 << 20)
 
     private let state = Locked(State())
@@ -27,7 +27,7 @@ final class FileMailbox: Sendable {
 
     init() throws { wakeUp = try WakeUp() }
 
-    /// Asks for something, which is done soon. Returns false if the connection has ended.
+    /// Adds a request, which is carried out soon. Returns false if the connection has ended.
     @discardableResult
     func send(_ request: @escaping Request) -> Bool {
         let (isTaken, wakes) = state.withLock { state in
@@ -40,8 +40,8 @@ final class FileMailbox: Sendable {
         return isTaken
     }
 
-    /// Makes a change, and returns its result once it is committed. If the task is cancelled before, the change is
-    /// still made.
+    /// Makes a change, and returns its result once it is committed. If the task is cancelled first, the
+    /// change is still made.
     func perform<Result: Sendable>(
         _ kind: CommitQueue.Change.Kind,
         _ change: @escaping @Sendable (Database, FileSession) throws -> Result
@@ -58,7 +58,7 @@ final class FileMailbox: Sendable {
         }
     }
 
-    /// Asks for something that ends later.
+    /// Adds a request that ends later, and waits for its result.
     func ask<Result: Sendable>(
         _ request:
             @escaping @Sendable (
@@ -72,7 +72,7 @@ final class FileMailbox: Sendable {
 
     // MARK: The buffer
 
-    /// Counts a message that is to be stored. Returns whether its commit has to be waited for.
+    /// Counts a message to be stored. Returns whether the caller has to wait for its commit.
     func reserve(_ bytes: Int) -> Bool {
         state.withLock { state in
             (state.count, state.bytes) = (state.count + 1, state.bytes + bytes)
@@ -88,7 +88,7 @@ final class FileMailbox: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.requests.isEmpty } }
 
-    /// The requests since the last time.
+    /// Removes and returns the requests.
     func take() -> [Request] {
         state.withLock { state in
             defer { state.requests = [] }
@@ -96,7 +96,7 @@ final class FileMailbox: Sendable {
         }
     }
 
-    /// Whether the thread may sleep, from when on a request wakes it.
+    /// Returns whether the thread may sleep. If so, a request wakes it from now on.
     func fallsAsleep() -> Bool {
         state.withLock { state in
             state.isAsleep = state.requests.isEmpty
@@ -106,7 +106,7 @@ final class FileMailbox: Sendable {
 
     func wakes() { state.withLock { $0.isAsleep = false } }
 
-    /// Whether nothing was left, so that it is closed now.
+    /// Closes the mailbox if it is empty. Returns whether it is closed.
     func close() -> Bool {
         state.withLock { state in
             state.isClosed = state.requests.isEmpty

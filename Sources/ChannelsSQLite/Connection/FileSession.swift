@@ -5,20 +5,21 @@ internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// One open file, from when it was opened until it is closed, or is found to be another one: then everything that was
+/// An open file, until it is closed or found to have been replaced. In the second case, everything that was
 /// read from it ends with the session, and another session begins.
 ///
-/// Each transaction begins with a look whether the file is the one that the session knows. It belongs to the
-/// connection, and is used by its thread alone.
+/// Each transaction first checks whether the file is the one that the session knows. Only the thread of the
+/// connection uses a session.
 final class FileSession {
-    /// Thrown if the file was restored to an older copy, or replaced, since it was last read.
+    /// Thrown if the file was replaced, or an older copy of it was restored, since it was last read.
     struct WentBack: Error {}
 
-    /// How large the write-ahead log may stay once all of it is in the file.
+    /// How large the write-ahead log may remain once all of it has been moved into the file.
     static let logLimit = 16 << 20
 
     let path: String
-    /// Where the file is that the path leads to: SQLite keeps the log there, and the members their files.
+    /// Where the file is to which the path leads. SQLite puts the log there, and members put their files
+    /// there.
     let location: String
     /// The identities of the file and of SQLite's companion files when it was opened.
     private let identities: [FileIdentity?]
@@ -27,20 +28,20 @@ final class FileSession {
     private let isSynchronized: Bool
     private var synchronous: Bool?
     private var mark: SQLiteMark
-    /// What keeps it a member, once it subscribes under a durable name.
+    /// Keeps the session a member, once it subscribes under a durable name.
     private var membership: SQLiteMembership?
 
-    /// Opens the file, or creates it. It waits for nobody: an error that ``BridgeError/isLock`` may be gone soon.
+    /// Opens the file, or creates it. It never waits: an error with ``BridgeError/isLock`` may be gone soon.
     init(_ configuration: SQLiteConfiguration, _ environment: FileEnvironment) throws {
         (path, self.environment) = (configuration.path, environment)
         isSynchronized = configuration.synchronous == .full
         var settings = Configuration()
         settings.label = "swift-channels"
-        // Setting it writes. Who only looks takes the file as it is.
+        // Setting the mode writes, and an observer must take the file as it is.
         settings.journalMode = configuration.isObserver ? .default : .wal
         settings.busyMode = .immediateError
         do {
-            // Before it is opened for writing, which would change another program's file.
+            // Checked before it is opened for writing, which would change another program's file.
             if configuration.isObserver { try Self.checkIsThere(path) }
             let database = try DatabaseQueue(path: path, configuration: settings)
             mark = try database.writeWithoutTransaction { db in
@@ -78,8 +79,8 @@ final class FileSession {
 
     // MARK: Transactions
 
-    /// A number that changes with each commit of another connection, in this process or another. Without a
-    /// transaction: it is asked often.
+    /// Returns a number that changes with each commit of another connection, in this process or another. Read
+    /// without a transaction, because it is read often.
     func version() throws -> Int {
         do {
             return try database.writeWithoutTransaction { db in
@@ -97,9 +98,10 @@ final class FileSession {
         }
     }
 
-    /// Commits what a body writes. It does not wait for a lock, but throws an error that ``BridgeError/isLock``.
+    /// Commits what a body writes. It does not wait for a lock, but throws an error with
+    /// ``BridgeError/isLock``.
     ///
-    /// - Parameter isProbe: Whether something is written in any case.
+    /// - Parameter isProbe: Whether to write something even if the body does not.
     /// - Throws: ``WentBack``; a `BridgeError`.
     func write<Result>(
         isSynchronized: Bool,
@@ -129,7 +131,7 @@ final class FileSession {
         do {
             return try database.writeWithoutTransaction { db in
                 if kind == .immediate { try synchronize(isSynchronized && self.isSynchronized, db) }
-                // On a full disk, that may make the room.
+                // On a full disk, this may make room.
                 if makesRoom { shortenLog(db) }
                 var result: (Result, SQLiteMark)?
                 try db.inTransaction(kind) {
@@ -143,29 +145,30 @@ final class FileSession {
         } catch let error as WentBack { throw error } catch { throw BridgeError(error, path: path) }
     }
 
-    /// GRDB sets NORMAL when it opens a file. It may not be changed in a transaction.
+    /// Sets when a commit counts as done. GRDB sets NORMAL when it opens a file. It cannot be changed within
+    /// a transaction.
     private func synchronize(_ isFull: Bool, _ db: Database) throws {
         guard isFull != synchronous else { return }
-        // Not a cached statement: SQLite sets it where the statement is compiled.
+        // Not a cached statement, because SQLite sets it when the statement is compiled.
         try db.execute(sql: "PRAGMA synchronous = \(isFull ? "FULL" : "NORMAL")")
         synchronous = isFull
     }
 
-    /// Moves the write-ahead log into the file, as far as it is not being read, and truncates it.
+    /// Moves the write-ahead log into the file, except for parts that are being read, and truncates it.
     func shortenLog() {
         guard FileIdentity.size(log) > Self.logLimit else { return }
         database.writeWithoutTransaction { shortenLog($0) }
     }
 
     private func shortenLog(_ db: Database) {
-        // If it cannot, it moves what it can.
+        // If it cannot truncate the log, it still moves what it can.
         _ = try? Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     // MARK: The files
 
-    /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file, or to none: messages
-    /// written to the open one would be lost.
+    /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file or to none, because
+    /// messages written to the open file would be lost.
     func check() throws {
         let found = FileIdentity.all(path, location)
         guard found != identities else { return }
@@ -181,8 +184,8 @@ final class FileSession {
         throw BridgeError(.notConnected, detail: "\(path): \(what), and start them again")
     }
 
-    /// Whether another file is in the place of this one, and nothing is left of this one that SQLite would take for a
-    /// part of the other.
+    /// Whether another file is in the place of this one, without any companion files of this one, which
+    /// SQLite would take for those of the other.
     var isReplacedWhole: Bool {
         let found = FileIdentity.all(path, location)
         return found[0] != nil && zip(found, identities).allSatisfy { $0 == nil || $0 != $1 }
@@ -191,15 +194,15 @@ final class FileSession {
     /// Its write-ahead log, to which every commit is written first.
     var log: String { location + "-wal" }
 
-    /// Which file it is.
+    /// The identity of the file when it was opened.
     var identity: FileIdentity? { identities[0] }
 
     // MARK: Being a member
 
-    /// Names this session in the file; empty as long as it is no member.
+    /// Identifies this session in the file; empty until it is a member.
     var token: String { membership?.token ?? "" }
 
-    /// The token of this session, which is a member from now on.
+    /// Makes this session a member, and returns its token.
     func join() throws -> String {
         if let membership { return membership.token }
         SQLiteMembership.removeUnknown(beside: location)
@@ -208,15 +211,16 @@ final class FileSession {
         return new.token
     }
 
-    /// Whether the others find its sign of life, if it has one. Otherwise they take it for one that has ended.
+    /// Whether other sessions can find its file, if it is a member. Otherwise they take it for one that has
+    /// ended.
     var isKnownToOthers: Bool { membership?.isThere ?? true }
 
     // MARK: The end
 
-    /// Closes the file, and is no member any more. The last connection brings the write-ahead log into the file.
+    /// Ends the membership and closes the file. The last connection moves the write-ahead log into the file.
     func end() {
         membership = nil
-        // SQLite would remove the write-ahead log of the file that is there now.
+        // Otherwise SQLite would remove the write-ahead log of the file that is there now.
         if zip(FileIdentity.all(path, location), identities).contains(where: { $0 != nil && $0 != $1 }) { keepLog() }
         try? database.close()
     }
@@ -228,10 +232,10 @@ final class FileSession {
         }
     }
 
-    /// Ends as if its process had been killed. For a simulation.
+    /// Ends as if the process had been killed, for a simulation.
     func kill() {
         membership?.abandon()
-        // A process that is killed checkpoints nothing, and removes nothing.
+        // A killed process neither moves nor removes the log.
         keepLog()
         try? database.close()
     }

@@ -3,11 +3,11 @@ internal import Channels
 internal import ChannelsBridge
 internal import Foundation
 
-/// The thread of a connection, which alone uses its state and its file.
+/// The thread of a connection, which is the only one to use its state and its file.
 enum FileThread {
-    /// Starts a thread, which opens the file, and ends when the connection does.
+    /// Starts a thread that opens the file, and ends when the connection does.
     ///
-    /// - Parameter opened: Called once, on the thread, when the file is open or could not be opened.
+    /// - Parameter opened: Called once, on the thread, when the file has been opened or could not be opened.
     static func start(
         _ configuration: SQLiteConfiguration,
         _ mailbox: FileMailbox,
@@ -30,7 +30,7 @@ enum FileThread {
             watch.follow(connection.watchList)
             connection.isWatching = watch.isWatching
             if connection.takeHasWritten() {
-                // What it has written itself is no hint.
+                // The connection's own writes are not a hint.
                 let hints = watch.takeHints()
                 if hints.hasMemberClosed { connection.memberHasClosed() }
             }

@@ -1,20 +1,21 @@
 #if SQLite
 internal import Foundation
 
-/// What a connection wants to be told of by the system.
+/// The files that a connection wants the system to watch.
 struct WatchList: Equatable {
     /// SQLite's write-ahead log, to which every commit writes.
     var log: String?
-    /// Changes with the session: the log may be another file then.
+    /// The number of the session. In another session, the log may be another file.
     var session = 0
-    /// The files of other members, which are closed when these end.
+    /// The files of other members, which are closed when the members end.
     var members: Set<String> = []
 }
 
-/// Hints of the system that somebody has written to a file or has closed one. Used by one thread.
+/// Receives hints from the system that somebody has written to a file or closed one. Only one thread uses it.
 ///
-/// A hint only says that it is worth looking: the event of a commit comes before others can see it. Linux: inotify.
-/// Apple's systems: a kqueue, which says nothing of members. If there is none, nothing is hinted at.
+/// A hint only means that it is worth looking, because it comes before the commit is visible. On Linux, hints
+/// come from inotify; on Apple's systems, from a kqueue, which does not report members. If the system has no
+/// watch left, there are no hints.
 final class FileWatch {
     struct Hints {
         var isLogWritten = false
@@ -23,7 +24,7 @@ final class FileWatch {
 
     private var list = WatchList()
 
-    /// Waits until something is hinted at, the wake-up is rung, or a time has come.
+    /// Waits until there is a hint, the wake-up is rung, or a time has come.
     func wait(until time: ContinuousClock.Instant, _ wakeUp: WakeUp) -> Hints {
         let left = max(ContinuousClock.now.duration(to: time), .zero).components
         let seconds = min(left.seconds, 3_600)
@@ -38,7 +39,7 @@ final class FileWatch {
     private var members: [String: Int32] = [:]
     private var pending = Hints()
 
-    /// Whether a commit of others is hinted at.
+    /// Whether there are hints of commits by others.
     var isWatching: Bool { log >= 0 }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -53,9 +54,9 @@ final class FileWatch {
             if let member = members.removeValue(forKey: path) { inotify_rm_watch(descriptor, member) }
         }
         for path in new.members.subtracting(list.members) {
-            // Its owner is the only one that has opened it for writing.
+            // The member is the only one that has opened its file for writing.
             let member = inotify_add_watch(descriptor, path, UInt32(IN_CLOSE_WRITE) | UInt32(IN_DELETE_SELF))
-            // It may have ended before it was watched.
+            // If the file cannot be watched, the member may have ended before.
             if member >= 0 { members[path] = member } else { pending.hasMemberClosed = true }
         }
         list = new
@@ -68,12 +69,12 @@ final class FileWatch {
         let isShort = time.tv_sec == 0 && time.tv_nsec < 1_000_000
         let milliseconds = isShort ? 0 : Int32(clamping: time.tv_sec * 1_000 + (time.tv_nsec + 999_999) / 1_000_000)
         guard poll(&events, UInt(events.count), milliseconds) == 0, isShort else { return }
-        // It counts in milliseconds. So short a time need not be interrupted.
+        // `poll` counts in milliseconds. A wait this short need not be interruptible.
         var rest = timespec(tv_sec: 0, tv_nsec: min(time.tv_nsec, 300_000))
         nanosleep(&rest, nil)
     }
 
-    /// Takes the events since the last time. What this thread has written itself is among them.
+    /// Removes and returns the hints since the last call. They include writes of this thread.
     func takeHints() -> Hints {
         var hints = pending
         pending = Hints()
@@ -86,7 +87,7 @@ final class FileWatch {
                 let event = buffer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: inotify_event.self) }
                 start += MemoryLayout<inotify_event>.size + Int(event.len)
                 if event.wd == log { hints.isLogWritten = true } else { hints.hasMemberClosed = true }
-                // Too many events to be told of.
+                // The queue of events has overflowed.
                 if event.wd < 0 { hints.isLogWritten = true }
             }
         }
@@ -106,7 +107,7 @@ final class FileWatch {
 
     func follow(_ new: WatchList) {
         guard new.log != list.log || new.session != list.session, queue >= 0 else { return }
-        // Closing it ends the watch.
+        // Closing the file ends the watch.
         if log >= 0 { close(log) }
         log = new.log.map { open($0, O_EVTONLY | O_CLOEXEC) } ?? -1
         list = new

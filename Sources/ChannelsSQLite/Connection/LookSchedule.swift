@@ -1,26 +1,28 @@
 #if SQLite
-/// When a connection looks whether others have committed something. A value, so that it can be tested without a file.
+/// When a connection checks whether others have committed something. It is a value, so that it can be tested
+/// without a file.
 ///
-/// After a hint it looks again and again until the commit is there, because the hint comes with the write, and the
-/// commit is visible after the sync. Otherwise it looks once a second, in case that nothing was hinted at.
+/// After a hint, it looks again and again until the commit is there: the hint comes with the write, but the
+/// commit is only visible after the sync. Otherwise it looks once a second, in case a hint is missing.
 struct LookSchedule {
     typealias Instant = ContinuousClock.Instant
 
-    /// How often it looks if nothing is hinted at.
+    /// How often to look without a hint.
     static let net = Duration.seconds(1)
-    /// For how long a commit is expected after a hint.
+    /// How long a commit is expected after a hint.
     private static let longest = Duration.milliseconds(200)
-    /// Between two looks where the system gives no hints: soon after something was found, and later.
+    /// The pauses between looks if the system gives no hints: soon after something was found, and later.
     private static let (unwatched, silent) = (Duration.milliseconds(5), Duration.milliseconds(100))
     /// The longest pause after a look that found nothing for this connection.
     private static let longestPause = Duration.milliseconds(10)
 
-    /// Since when a commit is expected. `isOwn`: the hint is most likely of what this connection has written itself.
+    /// Since when a commit is expected. `isOwn` says that the hint is most likely a write of this connection.
     private var expected: (since: Instant, isOwn: Bool)?
     private var lastLook: Instant
     private var lastFound: Instant
-    /// Others may write all the time: what they commit takes a fifth of this thread at most, and ever less while it
-    /// does not concern this connection. Otherwise fifty processes would look at each commit of one.
+    /// The earliest time of the next look. Others may write all the time, so looking takes at most a fifth of
+    /// this thread's time, and less and less while nothing concerns this connection. Otherwise fifty
+    /// processes would look at every commit of one.
     private var earliest: Instant
     private var pause = Duration.zero
     /// Whether the system gives hints.
@@ -28,13 +30,13 @@ struct LookSchedule {
 
     init(_ now: Instant) { (lastLook, lastFound, earliest) = (now, now, now) }
 
-    /// Somebody has written to the log.
+    /// Records that somebody has written to the log.
     mutating func hint(_ now: Instant) { expected = (now, false) }
 
-    /// This connection has written to it; and perhaps somebody else, just after that.
+    /// Records that this connection has written to the log. Somebody else may have, just after that.
     mutating func wrote(_ now: Instant) { if expected == nil { expected = (now, true) } }
 
-    /// It began a look, and has read by the end what others have committed, if that was something.
+    /// Records a look: when it began, whether others had committed something, and when reading that ended.
     mutating func looked(_ begin: Instant, found: Bool, until end: Instant) {
         lastLook = begin
         if let (since, _) = expected, found || since.duration(to: begin) > Self.longest { expected = nil }
@@ -44,10 +46,10 @@ struct LookSchedule {
         earliest = end + pause
     }
 
-    /// A look has found something for this connection.
+    /// Records that a look has found something for this connection.
     mutating func delivered() { pause = .zero }
 
-    /// When it looks next.
+    /// When to look next.
     var next: Instant {
         var next = lastLook + Self.net
         if let (since, isOwn) = expected { next = min(next, Self.look(after: lastLook, since, isOwn)) }
@@ -57,8 +59,8 @@ struct LookSchedule {
         return max(next, earliest)
     }
 
-    /// At once after a hint, then each 0.3 ms, or after a tenth of the time that has passed. After a commit of its own,
-    /// a few times.
+    /// After a hint, it looks at once, and then every 0.3 ms or after a tenth of the time that has passed.
+    /// After a commit of its own, it looks only a few times.
     private static func look(after last: Instant, _ since: Instant, _ isOwn: Bool) -> Instant {
         let passed = since.duration(to: last)
         guard passed >= .zero else { return isOwn ? since + .milliseconds(1) : since }

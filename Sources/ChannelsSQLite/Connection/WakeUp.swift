@@ -2,7 +2,8 @@
 internal import ChannelsBridge
 internal import Foundation
 
-/// Ends the wait of a thread: a pipe, which can be waited for together with a ``FileWatch``.
+/// Ends the wait of a thread. It is a pipe, so that a thread can wait for it and a ``FileWatch`` at the same
+/// time.
 final class WakeUp: Sendable {
     /// Becomes readable when it is rung.
     let reader: Int32
@@ -25,13 +26,14 @@ final class WakeUp: Sendable {
         close(writer)
     }
 
-    /// May be called by any thread. It does not wait: a pipe that is full has been rung.
+    /// Ends the wait. May be called from any thread, and does not wait: if the pipe is full, it has been
+    /// rung.
     func ring() {
         var byte: UInt8 = 1
         _ = write(writer, &byte, 1)
     }
 
-    /// Takes what was rung so far.
+    /// Forgets the rings so far.
     func clear() {
         var bytes = [UInt8](repeating: 0, count: 64)
         while read(reader, &bytes, bytes.count) > 0 {}

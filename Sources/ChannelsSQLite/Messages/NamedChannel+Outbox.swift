@@ -16,15 +16,15 @@ extension NamedChannel where Message: Encodable {
     /// }
     /// ```
     ///
-    /// Every ``SQLiteTransport`` over the file delivers it as a durable message, to this process as well,
-    /// with a remote origin; a `Relay` forwards it to a broker. It reaches this process's listeners only if
-    /// its bridge has an `incoming` route for the name. Missing tables are created.
+    /// Every ``SQLiteTransport`` over the file delivers it as a durable message with a remote origin, and a
+    /// `Relay` forwards it to a broker. It also reaches this process's listeners if its bridge has an
+    /// `incoming` route for the name. Missing tables are created.
     ///
     /// - Parameters:
     ///   - type: The name of the type in the envelope; by default the name of `Message`.
-    ///   - codec: The codec of the receiving routes: JSON by default.
-    ///   - subjectPrefix: The `BridgeConfiguration/subjectPrefix` of the receiving bridges: empty by default.
-    ///     With another one, they do not receive the message.
+    ///   - codec: The codec of the receiving routes, JSON by default.
+    ///   - subjectPrefix: The `BridgeConfiguration/subjectPrefix` of the receiving bridges, empty by default.
+    ///     Bridges with another prefix do not receive the message.
     ///   - db: Your database, inside the transaction.
     /// - Throws: The error of the codec; a `BridgeError` for the channel of a type, which has no name, or if
     ///   a newer version has created the tables; a `DatabaseError`.

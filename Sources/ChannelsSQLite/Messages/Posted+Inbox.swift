@@ -3,12 +3,12 @@ public import Channels
 internal import ChannelsBridge
 public import GRDB
 
-/// The inbox: a message that is settled with what its listener has done.
+/// The inbox: a message that is settled in the same transaction as its listener's work.
 extension Posted {
     /// Settles a durable message in a transaction of your own, on the file that it came from.
     ///
-    /// The message is settled together with your data once the transaction commits, and never if it is rolled
-    /// back. So it takes effect exactly once.
+    /// The message is settled together with your data once the transaction commits, and not if it is rolled
+    /// back, so it takes effect exactly once.
     ///
     /// ```swift
     /// let token = board[.sold].posts.listen { post in
@@ -19,14 +19,16 @@ extension Posted {
     /// }
     /// ```
     ///
-    /// A message is settled once for all listeners of a durable name: a listener that settles should be the
-    /// only one. If the transaction is rolled back, the message is delivered again, even if the listener does
-    /// not throw. Commit before the listener returns.
+    /// A message is settled once for all listeners of a durable name, so a listener that settles should be
+    /// the only one. If the transaction is rolled back, the message is delivered again, even if the listener
+    /// does not throw. Commit before the listener returns.
     ///
-    /// - Parameter db: Your database, the file of the bridge's ``SQLiteTransport``, in your transaction.
+    /// - Parameter db: Your database, inside the transaction. It must be the file of the bridge's
+    ///   ``SQLiteTransport``.
     /// - Throws: A `BridgeError` with the code `unsupported` if the message is not a durable one from a file;
     ///   with the code `refused` if the message no longer belongs to this process, because it was settled or
-    ///   the file was replaced, or if `db` is another file; a `DatabaseError`. Let it end the transaction.
+    ///   the file was replaced, or if `db` is another file; a `DatabaseError`. Let the error end the
+    ///   transaction.
     public func settle(in db: Database) throws {
         guard let message = delivery?.context as? SQLiteDelivery else {
             let detail = "only a message that came in as a durable one over a file can be settled in a transaction"
@@ -56,7 +58,7 @@ extension Posted {
     ///
     /// - Parameters:
     ///   - count: How many records are kept. A message delivered again after that many others counts as new.
-    ///   - db: Your database, in your transaction.
+    ///   - db: Your database, inside the transaction.
     /// - Returns: False if the message was handled before.
     /// - Throws: A `BridgeError` with the code `unsupported` for a message without an identifier, such as one
     ///   posted in this process; a `DatabaseError`.

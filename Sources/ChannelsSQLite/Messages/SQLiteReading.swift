@@ -3,8 +3,8 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// What the subscriptions of a connection have read. A value: what a transaction makes of it counts once that is
-/// committed.
+/// What the subscriptions of a connection have read. It is a value, so that changes made in a transaction
+/// only count once it is committed.
 struct SQLiteReading {
     /// A subscription of messages that are not durable.
     struct Plain {
@@ -29,15 +29,15 @@ struct SQLiteReading {
         var members: Set<String>?
     }
 
-    /// How many messages, and how many bytes of those that are heard, are read at once.
+    /// How many messages are read at once, and how many bytes of messages that somebody receives.
     private static let (mostAtOnce, mostBytes) = (500, 4 << 20)
 
     var plain: [Plain] = []
     var cursors: [SQLiteCursor] = []
     var watched: [Watched] = []
-    /// The number of the last message that was looked at.
+    /// The number of the last message that was read.
     var lastNumber: Int64 = 0
-    /// Whether there is more than was read at once.
+    /// Whether there is more to read.
     private(set) var hasMore = false
 
     var isEmpty: Bool { plain.isEmpty && cursors.isEmpty && watched.isEmpty }
@@ -47,7 +47,7 @@ struct SQLiteReading {
     mutating func add(_ new: Plain) {
         if plain.isEmpty && cursors.isEmpty { lastNumber = new.after }
         plain.append(new)
-        // It may begin with what is stored.
+        // The subscription may begin with stored messages.
         hasMore = true
     }
 
@@ -57,7 +57,7 @@ struct SQLiteReading {
         cursors.append(cursor)
     }
 
-    /// Begins again in another session: with the newest message for those that are not durable.
+    /// Begins again in another session. Subscriptions that are not durable continue after the newest message.
     mutating func begin(_ new: [SQLiteCursor], last: Int64) {
         (cursors, lastNumber, hasMore) = (new, last, false)
         for place in plain.indices { plain[place].after = last }
@@ -66,7 +66,8 @@ struct SQLiteReading {
 
     /// Reads what is new, for all subscriptions.
     ///
-    /// - Parameter ofOthers: Whether other connections have changed something, or this one more than messages.
+    /// - Parameter ofOthers: Whether other connections have changed something, or this one has changed more
+    ///   than messages.
     mutating func read(_ db: Database, ofOthers: Bool) throws -> Found {
         var found = Found()
         hasMore = false
@@ -89,7 +90,8 @@ struct SQLiteReading {
         return found
     }
 
-    /// Finds messages for those that are not durable, and whether there are any for those that are.
+    /// Reads messages for subscriptions that are not durable, and finds out whether there are any for durable
+    /// ones.
     private mutating func readMessages(_ db: Database, _ found: inout Found) throws {
         let newest = try SQLiteSchema.lastNumber(db)
         guard newest > lastNumber else { return }

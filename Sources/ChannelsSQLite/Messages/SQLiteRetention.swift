@@ -2,12 +2,12 @@
 internal import ChannelsBridge
 internal import GRDB
 
-/// When messages beyond the limits are removed: each half minute, in portions, between which others write. A value,
-/// without a clock of its own.
+/// When messages beyond the limits are removed: every half minute, in portions, between which others can
+/// write. A value, without a clock of its own.
 struct SQLiteRetention {
     typealias Instant = ContinuousClock.Instant
 
-    /// The pause between two portions is for others, who try the lock every 10 ms at least.
+    /// The pause between two portions lets others write. They try to lock the file at least every 10 ms.
     private static let (first, interval, pause) = (
         Duration.seconds(10), Duration.seconds(30), Duration.milliseconds(12)
     )
@@ -17,7 +17,7 @@ struct SQLiteRetention {
 
     init(_ now: Instant) { due = now + Self.first }
 
-    /// Whether a portion is to be removed now. The next one is due once this one has been.
+    /// Returns whether to remove a portion now. The next one is due after this one has been removed.
     mutating func begins(_ now: Instant) -> Bool {
         guard let due, due <= now else { return false }
         self.due = nil
@@ -27,24 +27,24 @@ struct SQLiteRetention {
     mutating func removed(isDone: Bool, _ now: Instant) { due = now + (isDone ? Self.interval : Self.pause) }
 }
 
-/// The messages that are beyond the limits, and that no durable name needs.
+/// Removes the messages that are beyond the limits and that no durable name needs.
 struct SQLiteRemoval {
     /// How long a portion may take.
     private static let mostTime = Duration.milliseconds(50)
-    /// How many messages are removed between two looks at the clock.
+    /// How many messages are removed before the clock is read again.
     private static let mostAtOnce = 100
-    /// Messages that are not durable are kept for those who look late.
+    /// How many seconds messages that are not durable are kept, for subscribers that look late.
     private static let plainAge = 60.0
 
     let limits: SQLiteConfiguration.Retention
-    /// Up to where the names of this connection need nothing: the file may not know that yet.
+    /// Up to where the durable names of this connection need no messages. The file may not know that yet.
     let passed: [Int64: Int64]
     /// The wall clock.
     let time: Double
 
-    /// Removes a portion. It writes nothing if there is nothing to be removed.
+    /// Removes a portion. If there is nothing to remove, it writes nothing.
     ///
-    /// - Returns: Whether nothing is left.
+    /// - Returns: Whether nothing is left to remove.
     func remove(_ db: Database) throws -> Bool {
         if try lastBeyond(before: .max, db) != nil { try savePositions(db) }
         let end = ContinuousClock.now + Self.mostTime
@@ -54,7 +54,8 @@ struct SQLiteRemoval {
         return false
     }
 
-    /// Also where a name of another process needs the messages: that one may wait for this one.
+    /// Positions are saved even if a name of another process needs the messages, because that process may in
+    /// turn be waiting for these positions.
     private func savePositions(_ db: Database) throws {
         for (id, position) in passed {
             try db.execute(
@@ -96,7 +97,7 @@ struct SQLiteRemoval {
         return first ?? .max
     }
 
-    /// The last of the oldest messages that are beyond the limits.
+    /// The last of the oldest messages beyond the limits.
     private func lastBeyond(before needed: Int64, _ db: Database) throws -> Int64? {
         var (count, bytes) = try SQLiteSchema.totals(db)
         let rows = try Row.fetchCursor(

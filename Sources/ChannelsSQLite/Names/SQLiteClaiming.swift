@@ -3,7 +3,7 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// A message of a durable name that this connection has from now on, until it is settled or released.
+/// A message of a durable name that this connection holds until it is settled or released.
 struct SQLiteClaim {
     /// The place of the name among those of the connection.
     let place: Int
@@ -13,13 +13,13 @@ struct SQLiteClaim {
     let time: Double
 }
 
-/// Claims messages for the durable names of a connection in one transaction: for each name first those that no
-/// member holds any more, then new ones, each in the order stored.
+/// Claims messages for the durable names of a connection in one transaction: for each name, first those that
+/// no member holds any more, then new ones, in the order in which they were stored.
 struct SQLiteClaiming {
-    /// How many messages are looked at in one transaction, for which others wait.
+    /// How many messages are read in one transaction, for which others have to wait.
     private static let mostAtOnce = 5_000
 
-    /// As they are once the transaction is committed.
+    /// The cursors as they will be once the transaction is committed.
     private(set) var cursors: [SQLiteCursor]
     private(set) var claims: [SQLiteClaim] = []
     /// The names that the file does not know.
@@ -38,7 +38,8 @@ struct SQLiteClaiming {
         try open.removeAll { place in
             let cursor = cursors[place]
             cursors[place].mayHaveMore = false
-            // Somebody may have removed it, and another name may have its number in a file that was repaired by hand.
+            // Somebody may have removed the name, and in a file that was repaired by hand, another name may
+            // have its number.
             guard let row = names[cursor.id], ExactText(row[2]) == cursor.name.name,
                 ExactText(row[3]) == ExactText(cursor.name.pattern.text)
             else {
@@ -51,7 +52,7 @@ struct SQLiteClaiming {
         try claimNew(open, db)
     }
 
-    /// Those that another session has left. Returns whether there is room for more.
+    /// Claims messages that another session has left. Returns whether there is room for more.
     private mutating func claimFree(_ place: Int, _ db: Database) throws -> Bool {
         let rows = try Row.fetchCursor(
             db.cachedStatement(
@@ -75,8 +76,8 @@ struct SQLiteClaiming {
         return hasRoom
     }
 
-    /// Reads each message once, for all names that have room, and moves their positions past the messages that they
-    /// claim.
+    /// Reads each message once for all names that have room, and moves their positions past the messages that
+    /// they claim.
     private mutating func claimNew(_ places: [Int], _ db: Database) throws {
         let first = claims.count
         var (open, left) = (places, Self.mostAtOnce)
@@ -91,10 +92,10 @@ struct SQLiteClaiming {
         if left == 0 { for place in open { cursors[place].mayHaveMore = true } }
     }
 
-    /// Reads from the first position of a name that has room, until one has no room any more: the others may be far
-    /// ahead.
+    /// Reads from the first position of a name that has room, until a name has no more room. The others may
+    /// be far ahead.
     ///
-    /// - Returns: Whether that was before the end.
+    /// - Returns: Whether a name ran out of room before the end.
     private mutating func readNew(_ open: inout [Int], _ left: inout Int, _ db: Database) throws -> Bool {
         guard let start = open.map({ cursors[$0].passed }).min() else { return false }
         let rows = try Row.fetchCursor(
@@ -120,7 +121,7 @@ struct SQLiteClaiming {
         return open.count < count
     }
 
-    /// False where there is no room for the message.
+    /// Claims a message for a name. Returns false if there is no room for it.
     private mutating func add(_ row: Row, _ delivery: Int, to place: Int) -> Bool {
         let message = TransportMessage(row)
         guard cursors[place].claims(bytes: message.byteCount) else { return false }

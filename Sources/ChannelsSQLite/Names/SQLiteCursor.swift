@@ -3,17 +3,17 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// A subscription under a durable name, whatever file it reads.
+/// A subscription under a durable name, independent of the file that it reads.
 struct SQLiteDurableName {
     let name: ExactText
     let subscription: TransportSubscription
     let queue: HandlerQueue<InboundMessage>
-    /// How many messages it holds at most: others of the name have their share, too.
+    /// The largest number of messages that it holds. Others with the same name take the rest.
     let limit: Int
 
     var pattern: ChannelPattern { subscription.pattern }
 
-    /// Finds the name in the file, or enters it, and says that this member uses it.
+    /// Finds the name in the file, or enters it, and records that this member uses it.
     func join(_ member: String, _ db: Database) throws -> SQLiteCursor {
         let position = try SQLiteSchema.position(of: subscription.start, db)
         try db.execute(
@@ -33,18 +33,18 @@ struct SQLiteDurableName {
     }
 }
 
-/// Where a durable name is in the file, as far as this connection has read, and what of it this connection holds.
+/// How far this connection has read a durable name in the file, and how much of it this connection holds.
 struct SQLiteCursor {
     let name: SQLiteDurableName
-    /// In the file.
+    /// The number of the name in the file.
     private(set) var id: Int64
     /// The position in the file when it was last read.
     private(set) var position: Int64
-    /// Messages up to here that were not claimed are for others.
+    /// Messages up to here that this connection has not claimed are not for it.
     var passed: Int64
-    /// For messages that were claimed and are not settled.
+    /// The room for messages that were claimed and are not settled.
     private(set) var room: Room
-    /// Whether there may be more than was claimed.
+    /// Whether there may be more messages to claim.
     var mayHaveMore = true
 
     init(name: SQLiteDurableName, id: Int64, position: Int64) {
@@ -52,13 +52,13 @@ struct SQLiteCursor {
         room = Room(messages: name.limit, bytes: name.subscription.prefetchByteLimit)
     }
 
-    /// The bytes of the next message, if there was no room for them.
+    /// The size of the next message, if there was no room for it.
     private var nextBytes = 1
 
-    /// Whether it can claim the next message, of whatever size if it holds none.
+    /// Whether it can claim the next message. If it holds none, the size does not matter.
     var hasRoom: Bool { room.has(roomFor: nextBytes) }
 
-    /// Has a message of so many bytes from now on, or waits until there is room for it.
+    /// Takes room for a message, or remembers its size if there is no room.
     mutating func claims(bytes: Int) -> Bool {
         guard room.has(roomFor: bytes) else {
             (mayHaveMore, nextBytes) = (true, bytes)
@@ -69,17 +69,18 @@ struct SQLiteCursor {
         return true
     }
 
-    /// Whether it passed messages without claiming one, so that the file does not know.
+    /// Whether it has passed messages without claiming any, which the file does not know.
     var isAhead: Bool { passed > position }
 
-    /// The name was removed from the file, and entered again. What is held was of the former one.
+    /// Called when the name was removed from the file and entered again. Messages still held belong to the
+    /// former entry.
     mutating func enter(_ new: SQLiteCursor) {
         (id, position, passed, mayHaveMore, nextBytes) = (new.id, new.position, new.passed, true, 1)
     }
 
     mutating func release(bytes: Int) { room.giveBack(bytes: bytes) }
 
-    /// Notes a message behind the position: whether there is something to claim.
+    /// Records a message after the position, which may be one to claim.
     mutating func pass(_ number: Int64, isDurable: Bool, _ subject: String) {
         guard !mayHaveMore, passed < number else { return }
         if isDurable, name.pattern.matches(subject) { mayHaveMore = true } else { passed = number }

@@ -3,16 +3,16 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// A claimed message that was handed out, until it is settled or released. It belongs to the session that claimed it,
-/// and ends with that.
+/// A claimed message that was delivered, until it is settled or released. It belongs to the session that
+/// claimed it, and ends with it.
 ///
-/// The flag is guarded by its lock.
+/// `isInTransaction` is guarded by its lock; everything else is constant.
 final class SQLiteDelivery: DeliveryContext {
-    /// How long a message waits that was released without being settled.
+    /// How long a message that was released without being settled waits for its next delivery.
     static let releaseDelay = Duration.seconds(1)
 
-    /// Where the file says that the session has the message. In an older copy of the file, no other session has this
-    /// token, so that nothing of the copy is settled by mistake.
+    /// Identifies the row which says that the session has the message. No other session has this token, even
+    /// in an older copy of the file, so nothing in the copy is settled by mistake.
     struct Holding: Sendable {
         let place: Int
         let name: Int64
@@ -21,10 +21,10 @@ final class SQLiteDelivery: DeliveryContext {
         let token: String
         let byteCount: Int
 
-        /// Returns whether the session had it.
+        /// Settles the message. Returns whether the session had it.
         func settle(_ db: Database) throws -> Bool { try change("DELETE FROM channels_unsettled", db) }
 
-        /// Lets any session of the name have it.
+        /// Releases the message, so that any session of the name can have it.
         func release(_ db: Database) throws { _ = try change("UPDATE channels_unsettled SET holder = NULL", db) }
 
         private func change(_ sql: String, _ db: Database) throws -> Bool {
@@ -46,14 +46,14 @@ final class SQLiteDelivery: DeliveryContext {
     var isSettledByListener: Bool { isInTransaction.withLock { $0 } }
 
     func settle(_ settlement: Settlement?) {
-        // If the listener's transaction was rolled back, the message is still there, and comes again.
+        // If the listener's transaction was rolled back, the message is still there and is delivered again.
         let isDecided = settlement == .acknowledged && isSettledByListener
         let settlement = isDecided ? nil : settlement
         mailbox.send { [holding] in $0.settle(holding, settlement ?? .retry(after: Self.releaseDelay)) }
     }
 
-    /// Settles it in a transaction on another connection to the file. Returns false if this process has it no more, or
-    /// the database is another file, which may be a copy.
+    /// Settles the message in a transaction on another connection to the file. Returns false if this process
+    /// no longer has it, or if the database is another file, such as a copy.
     func settle(in db: Database) throws -> Bool {
         let path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
         guard let file, let path, FileIdentity(path) == file else { return false }
@@ -61,10 +61,11 @@ final class SQLiteDelivery: DeliveryContext {
         return try holding.settle(db)
     }
 
-    /// Keeps a dead letter of it in the transaction that settles it.
+    /// Stores a dead letter in the transaction that settles the message.
     ///
-    /// - Returns: False if the listener has settled it, or this process has it no more; then no letter is kept.
-    /// - Throws: The errors of publishing the letter; nothing has changed then.
+    /// - Returns: False if a listener has settled the message, or this process no longer has it. Then no
+    ///   letter is stored.
+    /// - Throws: The errors of publishing the letter. Then nothing has changed.
     func refuse(keeping letter: TransportMessage) async throws -> Bool {
         try await mailbox.perform(.message) { [holding] db, _ in
             guard try holding.settle(db) else { return false }

@@ -2,12 +2,15 @@
 internal import ChannelsBridge
 internal import Foundation
 
-/// The sign of life of a session that subscribes: a file beside the database, which is locked as long as the process
-/// lives. The kernel releases the lock with the process, however that ends, and keeps it while the process is stopped.
+/// The sign of life of a session that subscribes: a file next to the database, which is locked as long as the
+/// process lives. The kernel releases the lock when the process ends in any way, and keeps it while the
+/// process is suspended.
 ///
-/// `flock` belongs to an open file, not to a process: so sessions of one process are distinguished, too.
+/// A lock of `flock` belongs to an open file, not to a process, so it also tells apart sessions of one
+/// process.
 final class SQLiteMembership {
-    /// Names the session in the file. Random, so that no other session has this name in an older copy of the file.
+    /// Identifies the session in the file. It is random, so that no other session has it in an older copy of
+    /// the file.
     let token: String
     private let path: String
     private let descriptor: Int32
@@ -21,18 +24,18 @@ final class SQLiteMembership {
             let path = SQLiteMember.path(of: token, beside: database)
             let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o444)
             guard descriptor >= 0 else { throw Self.failure("cannot be created", path) }
-            // Every user of the database has to read it, whatever the mask of this process.
+            // Every user of the database has to be able to read it, whatever the umask of this process.
             fchmod(descriptor, 0o444)
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 let error = errno
                 close(descriptor)
                 unlink(path)
-                // One that looks for files of processes that have ended was faster.
+                // Another process was faster: one that looks for files of ended processes has locked it.
                 if error == EWOULDBLOCK { continue }
                 throw Self.failure("cannot be locked", path)
             }
             if Self.leads(path, to: descriptor) {
-                // The process and its host are for people: nothing depends on them.
+                // The process and its host are for people. Nothing depends on them.
                 let process = ProcessInfo.processInfo
                 let text =
                     "\(SQLiteMember.title)\n\(process.processName)[\(process.processIdentifier)]\n\(SQLiteMember.host)"
@@ -40,7 +43,7 @@ final class SQLiteMembership {
                 (self.token, self.path, self.descriptor) = (token, path, descriptor)
                 return
             }
-            // Its owner has removed it meanwhile.
+            // The process that had locked it has removed it meanwhile.
             close(descriptor)
         }
     }
@@ -50,10 +53,10 @@ final class SQLiteMembership {
         close(descriptor)
     }
 
-    /// Leaves the file behind, as a process does that is killed.
+    /// Leaves the file behind, as a killed process does.
     func abandon() { isAbandoned = true }
 
-    /// Whether the others find the file. Otherwise they take this session for one that has ended.
+    /// Whether other sessions can find the file. Otherwise they take this session for one that has ended.
     var isThere: Bool { Self.leads(path, to: descriptor) }
 
     private static func leads(_ path: String, to descriptor: Int32) -> Bool {
@@ -66,7 +69,7 @@ final class SQLiteMembership {
         BridgeError(.notConnected, detail: "\(path) \(what): \(String(cString: strerror(errno)))")
     }
 
-    /// Removes the files of sessions that have ended before they were in the tables.
+    /// Removes the files of sessions that ended before they were in the tables.
     static func removeUnknown(beside database: String) {
         let (folder, name) = (
             (database as NSString).deletingLastPathComponent, (database as NSString).lastPathComponent
@@ -79,7 +82,7 @@ final class SQLiteMembership {
     }
 }
 
-/// A session that subscribes, in this process or another, as the others see it. It keeps nothing open.
+/// A session that subscribes, in this process or another, as other sessions see it. It keeps no file open.
 struct SQLiteMember {
     fileprivate static let tokenLength = 16
     /// The first line of each file.
@@ -98,12 +101,14 @@ struct SQLiteMember {
         text.utf8.count == tokenLength && text.utf8.allSatisfy { Array("0123456789abcdef".utf8).contains($0) }
     }
 
-    /// Whether its process, or its connection, has ended. What cannot be looked at now counts as living.
+    /// Whether its process or its connection has ended. A session whose file cannot be opened now counts as
+    /// running.
     var hasEnded: Bool { whenEnded {} }
 
-    /// Removes the file of a session that has ended, if it is one of ours.
+    /// Removes the file of a session that has ended, if this library has created it.
     func removeIfEnded() {
-        // Locked until it is removed: one that begins with it meanwhile takes another.
+        // The file is locked until it is removed, so that a session that has just created it takes another
+        // name.
         _ = whenEnded { if isOurs { unlink(path) } }
     }
 
@@ -112,14 +117,15 @@ struct SQLiteMember {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == ENOENT }
         defer { close(descriptor) }
-        // Shared: those who look do not take each other for the one that they look for.
+        // A shared lock, so that processes that check do not take each other for the session.
         guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return false }
         body()
         return true
     }
 
-    /// Whether a session can have written it: nobody may write it, and it begins as ours do, or is empty because its
-    /// process was killed at once. The user's own files may have similar names.
+    /// Whether a session can have created the file, because the user's own files may have similar names.
+    /// Nobody may write it, and it begins like those of sessions, or is empty because the process was killed
+    /// at once.
     private var isOurs: Bool {
         var found = stat()
         guard Self.isToken(token), lstat(path, &found) == 0 else { return false }
@@ -127,7 +133,7 @@ struct SQLiteMember {
         return found.st_size == 0 || Self.lines(path)?.first == Self.title
     }
 
-    /// Which process it is, as far as its file says, and since when.
+    /// The process, as far as the file says, and since when it has been subscribed.
     var holder: StoreStatus.Holder {
         let lines = Self.lines(path) ?? []
         let host = lines.dropFirst(2).first.flatMap { $0 == Self.host ? nil : "@\($0)" } ?? ""

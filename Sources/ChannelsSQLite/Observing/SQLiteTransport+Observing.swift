@@ -3,17 +3,17 @@ public import Channels
 public import ChannelsBridge
 internal import GRDB
 
-/// What people ask of a file, with the channels tool or by metrics.
+/// Reports what a file stores, for the channels tool and for metrics.
 extension SQLiteTransport {
     /// The durable messages of a file.
     package struct Totals: Sendable {
         package let messages: Int
         package let bytes: Int
-        /// When the newest was stored.
+        /// When the newest message was stored.
         package let last: Timestamp?
     }
 
-    /// How many durable messages there are.
+    /// Counts the durable messages.
     package func totals() async throws -> Totals {
         try await observe { db, _ in
             let (messages, bytes) = try SQLiteSchema.totals(db)
@@ -25,7 +25,8 @@ extension SQLiteTransport {
         }
     }
 
-    /// Reads on a connection of its own, so that a long read holds up nobody, with where the file is.
+    /// Reads on a separate connection, so that a long read does not hold up others. The body also receives
+    /// the location of the file.
     private func observe<Result: Sendable>(
         _ body: @escaping @Sendable (Database, _ path: String) throws -> Result
     ) async throws -> Result {
@@ -49,7 +50,7 @@ extension SQLiteTransport {
         } catch { throw BridgeError(error, path: path) }
     }
 
-    /// The living connections that use a durable name.
+    /// The running connections that use a durable name.
     private static func subscribers(of name: Int64, _ path: String, _ db: Database) throws -> [SQLiteMember] {
         try String.fetchAll(db, sql: "SELECT member FROM channels_subscribers WHERE consumer = ?", arguments: [name])
             .map { SQLiteMember($0, beside: path) }.filter { !$0.hasEnded }
@@ -78,8 +79,8 @@ extension SQLiteTransport {
         }
     }
 
-    /// Subscribes to stored and later messages without leaving a trace in the file. Messages need not be
-    /// settled. It has to be the first subscription of the connection.
+    /// Subscribes to stored and later messages without writing anything to the file. Messages need not be
+    /// settled. It must be the first subscription of the connection.
     package func replay(
         _ pattern: ChannelPattern,
         from start: ReplayStart,
@@ -94,7 +95,7 @@ extension SQLiteTransport {
 extension SQLiteTransport {
     /// Reports the backlog of the durable names, the dead letters, and the size of the file.
     ///
-    /// - Complexity: O(*n*) in the number of waiting messages, for each name.
+    /// - Complexity: O(*n*) in the number of waiting messages, for each durable name.
     public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
         let (found, path): (StoreStatus, String) = try await observe { db, path in
             var status = StoreStatus(name: "messages")
@@ -143,7 +144,7 @@ extension SQLiteTransport {
         return name
     }
 
-    /// How many letters are left. Found by their identifiers, which have an index.
+    /// Counts the remaining letters. It finds them by their identifiers, which are indexed.
     private static func letterCount(_ pattern: String, _ names: [Row], _ db: Database) throws -> Int {
         let box = names.first {
             $0["name"] == DeadLetterBox.durableName && ($0["pattern"] as String).hasBytes(of: pattern)
@@ -157,7 +158,7 @@ extension SQLiteTransport {
                     (number > ? OR EXISTS (SELECT 1 FROM channels_unsettled AS unsettled
                         WHERE consumer = ? AND unsettled.number = channels_messages.number))
                 """,
-            // The character after the hyphen.
+            // A dot, because it is the character after the hyphen.
             arguments: [prefix, prefix.dropLast() + ".", box?["position"] as Int64? ?? 0, box?["id"] as Int64? ?? 0]
         )
         var count = 0
@@ -169,7 +170,7 @@ extension SQLiteTransport {
 // MARK: Messages one by one
 
 extension SQLiteTransport: MessageStore {
-    /// Returns the next stored messages that match a pattern, in the order stored.
+    /// Returns the next stored messages that match a pattern, in the order in which they were stored.
     public func stored(
         after number: UInt64,
         matching pattern: ChannelPattern,
@@ -179,7 +180,7 @@ extension SQLiteTransport: MessageStore {
         try await page(after: Int64(clamping: number), matching: pattern, atMost: limit, settledBy: name)
     }
 
-    /// The next stored messages from there on, also those that are not durable.
+    /// Returns the next stored messages from a start on, including those that are not durable.
     package func stored(from start: ReplayStart, matching pattern: ChannelPattern) async throws -> [StoredMessage] {
         let position = try await observe { db, _ in try SQLiteSchema.position(of: start, db) }
         return try await page(after: position, matching: pattern, atMost: 256, settledBy: nil)
@@ -228,11 +229,13 @@ extension SQLiteTransport: MessageStore {
         }
     }
 
-    /// Takes the messages before it as well; none of them is held by a process then.
+    /// Settles a message for a durable name.
+    ///
+    /// Earlier messages that the name has not received yet remain available to the processes of the name.
     public func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
         let number = Int64(clamping: number)
         try await mailbox().perform(.task) { db, session in
-            // What a process that was killed held is nobody's.
+            // Frees messages that killed processes held.
             try FileConnection.removeEnded(db, session)
             try db.execute(
                 sql: "INSERT INTO channels_consumers (name, pattern, position) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
@@ -280,7 +283,7 @@ extension SQLiteTransport: MessageStore {
         }
     }
 
-    /// Returns how many messages a durable name has yet to settle.
+    /// Returns how many messages a durable name has not settled yet.
     public func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
         try await observe { db, path in
             let rows = try Row.fetchAll(

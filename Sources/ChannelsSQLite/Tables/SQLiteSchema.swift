@@ -3,9 +3,9 @@ internal import ChannelsBridge
 internal import Foundation
 internal import GRDB
 
-/// The tables, which may stand in a database of the user's own.
+/// The tables, which may be in the user's own database.
 enum SQLiteSchema {
-    /// Raised with each change of the tables, which is then made to older files.
+    /// Raised with each change of the tables, so that older files can be changed as well.
     static let version = 1
 
     /// Whether the tables are there.
@@ -15,8 +15,8 @@ enum SQLiteSchema {
 
     /// Creates the tables, if they are not there.
     ///
-    /// - Throws: ``BridgeError/Code/settingsDiffer`` for tables of a later version; ``BridgeError/Code/notConnected``
-    ///   if there are none and none are to be created.
+    /// - Throws: ``BridgeError/Code/settingsDiffer`` for tables of a later version;
+    ///   ``BridgeError/Code/notConnected`` if there are no tables and `creates` is false.
     static func prepare(_ db: Database, creates: Bool = true) throws {
         guard try isThere(db) else {
             guard creates else {
@@ -132,7 +132,7 @@ enum SQLiteSchema {
         return db.changesCount > 0
     }
 
-    /// The number after which a durable name starts: by default, before the oldest stored message.
+    /// The number after which a durable name starts. By default, that is before the oldest stored message.
     static func position(of start: ReplayStart?, _ db: Database) throws -> Int64 {
         switch start?.position {
         case .new: return try lastNumber(db)
@@ -148,13 +148,13 @@ enum SQLiteSchema {
         }
     }
 
-    /// How many durable messages there are, and how many bytes they have.
+    /// The number and total size of the durable messages.
     static func totals(_ db: Database) throws -> (messages: Int, bytes: Int) {
         let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT messages, bytes FROM channels_schema"))
         return (row?[0] ?? 0, row?[1] ?? 0)
     }
 
-    /// The number of the newest message, even if it was removed.
+    /// The number of the newest message, even if that has been removed.
     static func lastNumber(_ db: Database) throws -> Int64 {
         try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'channels_messages'")
@@ -162,20 +162,21 @@ enum SQLiteSchema {
     }
 }
 
-/// What a session knows of the file: how often it was changed, its newest message, and how often the session itself has
-/// changed it. If the file disagrees, an older copy was put in its place.
+/// What a session remembers of the file: how often it was changed, its newest message, and how often the
+/// session itself has changed it. If the file disagrees, an older copy was put in its place.
 ///
-/// The counts of others may catch up in the copy, before the session looks; its own count cannot.
+/// Before the session looks again, other sessions may change the copy until the total count matches. The
+/// session's own count cannot match.
 struct SQLiteMark {
     private let changes: Int64
     private let mark: Int64
-    /// Zero if there is none.
+    /// The number of the newest message; zero if there is none.
     private let number: Int64
     private let time: Double
-    /// Nil for one that is no member.
+    /// How often the session has changed the file; nil if it is not a member.
     private let ownChanges: Int64?
 
-    /// - Parameter token: Of the session; empty if it is no member.
+    /// - Parameter token: The token of the session; empty if it is not a member.
     init(_ token: String, _ db: Database) throws {
         (changes, mark) = try Self.changes(db)
         let newest = try db.cachedStatement(
@@ -186,8 +187,9 @@ struct SQLiteMark {
         ownChanges = try Self.changes(of: token, db)
     }
 
-    /// Whether the file has been changed less often, has another message of this number, or does not know the member.
-    /// Numbers are given in order and never again, so that one that is not there was removed.
+    /// Whether the file is the one that the session remembers. It is not if it has been changed less often,
+    /// has another message with the remembered number, or does not know the member. Numbers are never used
+    /// again, so a message that is missing was removed.
     func isKnown(_ token: String, to db: Database) throws -> Bool {
         let (changes, mark) = try Self.changes(db)
         guard changes >= self.changes, changes > self.changes || mark == self.mark else { return false }
@@ -208,7 +210,7 @@ struct SQLiteMark {
         return try Int64.fetchOne(found, arguments: [token])
     }
 
-    /// Notes that the transaction has changed something.
+    /// Records that the transaction has changed something.
     static func change(_ token: String, _ db: Database) throws {
         try db.cachedStatement(sql: "UPDATE channels_schema SET changes = changes + 1, mark = random()").execute()
         guard !token.isEmpty else { return }
@@ -218,10 +220,11 @@ struct SQLiteMark {
 }
 
 extension TransportHeaders {
-    /// A line for each. Neither names nor values have control characters, and names no colon.
+    /// The headers, one per line. Neither names nor values have control characters, and names have no colon.
     var text: String { map { "\($0.name):\($0.value)\n" }.joined() }
 
-    /// By bytes: a combining mark after a line break, or a colon, would be one character with it.
+    /// Reads headers from text, by bytes, because a line break or colon and a combining mark after it are one
+    /// character.
     init(text: String) {
         self.init()
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
@@ -235,7 +238,7 @@ extension TransportHeaders {
 }
 
 extension TransportMessage {
-    /// A message out of a row with its subject, headers and body.
+    /// Creates a message from a row with its subject, headers and body.
     init(_ row: Row) {
         let body: Data = row["body"]
         self.init(valid: row["subject"], headers: TransportHeaders(text: row["headers"]), body: Array(body))

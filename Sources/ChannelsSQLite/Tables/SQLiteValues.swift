@@ -3,7 +3,7 @@ internal import ChannelsBridge
 internal import Foundation
 internal import GRDB
 
-/// The last value of each subject. Revisions are given in the order of the commits.
+/// The last value of each subject. Revisions follow the order of the commits.
 enum SQLiteValues {
     static func isThere(_ subject: String, _ db: Database) throws -> Bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM channels_values WHERE subject = ?)"
@@ -35,7 +35,7 @@ enum SQLiteValues {
         }
     }
 
-    /// Stores a value. Returns its revision; nil if there is one that is to stay.
+    /// Stores a value. Returns its revision; nil if there already is a value and `ifNone` is true.
     static func store(_ message: TransportMessage, ifNone: Bool, _ db: Database) throws -> UInt64? {
         let revision = try Int64.fetchOne(
             db,

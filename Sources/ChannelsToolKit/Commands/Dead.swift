@@ -33,7 +33,7 @@ struct Dead: AsyncParsableCommand {
 
         @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
-        /// Connects for as long as a body runs.
+        /// Connects while a body runs.
         func opened(_ body: (DeadLetterBox, any Transport) async throws -> Void) async {
             await reportingFailures {
                 let box = DeadLetterBox(try validName(name))
@@ -46,7 +46,7 @@ struct Dead: AsyncParsableCommand {
             }
         }
 
-        /// Finds all letters first: nothing is done if one is unknown.
+        /// Finds all letters first, so that nothing is done if one is unknown.
         func handle(
             _ ids: [String],
             _ body: (DeadLetterBox.Letter, DeadLetterBox, any Transport) async throws -> Void
@@ -148,7 +148,7 @@ struct Dead: AsyncParsableCommand {
             await box.opened { box, transport in
                 StandardStreams.show("\(try await box.putBack(connected: transport, count ?? .max))")
             }
-            // Connected again: everything is settled by now.
+            // Connected again, because everything is settled once the first connection is closed.
             await box.opened { box, transport in
                 guard let store = transport as? any MessageStore else { return }
                 let left = try await store.unsettledCount(of: DeadLetterBox.durableName, on: box.pattern)

@@ -4,14 +4,15 @@ import ChannelsBridge
 import Dispatch
 import Foundation
 
-/// When a command ends that would go on: after a number of messages, by a signal, or with the reader of its output.
+/// Ends a command that would otherwise run on: after a number of messages, because of a signal, or when
+/// nobody reads its output any more.
 ///
-/// Guarded by `state`.
+/// All mutable state is guarded by `state`.
 final class Ending: Sendable {
     private struct State {
-        /// How many messages are still to be taken; nil: no limit.
+        /// How many more messages to take; nil for no limit.
         var left: Int?
-        /// The signal, or nil for enough messages, once it has ended.
+        /// Nil until it has ended. Then the signal, or nil inside if there was none.
         var end: Int32??
         var waiter: CheckedContinuation<Int32?, Never>?
         var sources: [any DispatchSourceSignal] = []
@@ -32,7 +33,7 @@ final class Ending: Sendable {
         StandardStreams.whenOutputIsClosed { [weak self] in self?.end(SIGPIPE) }
     }
 
-    /// Prints lines on standard output. Returns false if it is closed: then the command ends, after it has
+    /// Prints lines on standard output. Returns false if it is closed. The command then ends, after it has
     /// told the server what was printed.
     func shows(_ lines: String) -> Bool {
         let hasReader = StandardStreams.showsToReader(lines)
@@ -40,7 +41,7 @@ final class Ending: Sendable {
         return hasReader
     }
 
-    /// Whether one more message is to be taken.
+    /// Returns whether to take one more message.
     func takesOne() -> Bool {
         state.withLock { state in
             guard state.end == nil, state.left != 0 else { return false }
@@ -49,12 +50,12 @@ final class Ending: Sendable {
         }
     }
 
-    /// A message that was taken is done. Ends if it was the last.
+    /// Called when a message has been handled. Ends if it was the last one.
     func endIfEnough() {
         if state.withLock({ $0.left == 0 }) { end(nil) }
     }
 
-    /// Ends, if nothing else has.
+    /// Ends the command, unless it has already ended.
     func end() { end(nil) }
 
     var hasEnded: Bool { state.withLock { $0.end != nil } }
@@ -68,7 +69,7 @@ final class Ending: Sendable {
             }
             if let end { continuation.resume(returning: end) }
         }
-        // An unreachable server cannot be told anything.
+        // After a signal, an error does not matter: an unreachable server cannot be told anything.
         do { try await transport.close(timeout: .seconds(5)) } catch { if signal == nil { throw error } }
         if let signal { StandardStreams.end(bySignal: signal) }
     }

@@ -41,7 +41,8 @@ struct Post: AsyncParsableCommand {
 
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
-    /// All messages are the same, so their order does not matter.
+    /// How many messages are published before the first is acknowledged. All are the same, so their order
+    /// does not matter.
     private static let mostUnacknowledged = 256
 
     func validate() throws {

@@ -67,7 +67,7 @@ struct State: AsyncParsableCommand {
         try await transport.close(timeout: .seconds(5))
     }
 
-    /// The current values.
+    /// Prints the current values.
     private func show(_ pattern: ChannelPattern, _ transport: any Transport) async throws {
         let current = Mutex<(values: [StoredValue], names: Set<ExactText>)>(([], []))
         try await Self.watch(pattern, transport) { value in
@@ -82,7 +82,7 @@ struct State: AsyncParsableCommand {
         try await transport.close(timeout: .seconds(5))
     }
 
-    /// The current values, and each change.
+    /// Prints the current values, and then each change.
     private func show(_ pattern: ChannelPattern, _ transport: any Transport, _ ending: Ending) async throws {
         try await Self.watch(pattern, transport) { value in
             guard ending.takesOne() else { return }
@@ -92,7 +92,7 @@ struct State: AsyncParsableCommand {
         try await ending.closing(transport)
     }
 
-    /// The values that are stored now are handed over before this returns.
+    /// Watches values. Those that are stored now are passed on before this returns.
     private static func watch(
         _ pattern: ChannelPattern,
         _ transport: any Transport,
@@ -101,7 +101,7 @@ struct State: AsyncParsableCommand {
         do {
             try await transport.watch(pattern, onValue: onValue)
         } catch let error as BridgeError where error.code == .notStored || error.code == .unsupported {
-            // No bucket, and so no state.
+            // There is no bucket, and so there are no states.
             throw Failure("there is no state \(pattern) (\(error))")
         }
     }

@@ -55,9 +55,9 @@ struct Streams: AsyncParsableCommand {
                 try show(status, try await Self.kept(by: transport))
                 return try await transport.close(timeout: .seconds(5))
             }
-            // Says at once if there are no streams.
+            // Throws early if there are no streams.
             _ = try await ask(transport, stream.map { "CONSUMER.LIST.\($0)" } ?? "STREAM.LIST", offset: 0)
-            // A user who may list one thing only sees that without the rest.
+            // A user who lacks some permissions still sees the rest.
             let status = json ? [] : (try? await transport.storeStatus(deadLetters: deadLetters)) ?? []
             if let stream {
                 let names = status.first { $0.name == stream }?.names ?? []
@@ -143,7 +143,7 @@ struct Streams: AsyncParsableCommand {
         for entry in entries { StandardStreams.show(String(decoding: try encoder.encode(entry), as: UTF8.self)) }
     }
 
-    /// Asks for a list, which comes in pages, and prints it.
+    /// Requests a list, which arrives in pages, and prints it.
     private func list<Entry: Decodable>(
         _ transport: any Transport,
         _ call: String,
@@ -220,9 +220,9 @@ struct Streams: AsyncParsableCommand {
             var lastTs: String?
         }
         var config: Configuration
-        /// Nil where the transport does not tell.
+        /// Nil if the transport does not report it.
         var state: State?
-        // Of a file.
+        // Only for a file.
         var deadLetters: Int?
         var fileBytes: Int?
         var logBytes: Int?
@@ -253,9 +253,9 @@ struct Streams: AsyncParsableCommand {
         var numPending: Int?
         var numAckPending: Int?
         var numRedelivered: Int?
-        /// Each process asks once at a time.
+        /// The number of processes, because each has one request at a time.
         var numWaiting: Int?
-        // Of a file.
+        // Only for a file.
         var oldestSeconds: Double?
         var holders: [Holder]?
 

@@ -119,7 +119,8 @@ struct Tail: AsyncParsableCommand {
         let states = "$KV.\(NATSConfiguration().stateBucket)."
         let isForStates = pattern.utf8.first == UInt8(ascii: "$")
         try await transport.subscribe(subscription) { inbound in
-            // A pattern such as '>' matches where states are kept, too; they come by the subscription below.
+            // A pattern such as '>' also matches where states are stored. The subscription below prints
+            // those.
             if isForStates || !inbound.message.subject.utf8.starts(with: states.utf8) { show(inbound, ending) }
         }
         guard !isForStates, group == nil else { return }
@@ -156,14 +157,14 @@ struct Tail: AsyncParsableCommand {
         try await transport.subscribe(subscription) { inbound in
             let identity = inbound.identity ?? ""
             if !printed.contains(identity) {
-                // Not settled: it is left to the next one.
+                // If it was not printed, it is not settled, and is delivered again.
                 guard show(inbound, ending) else { return }
                 printed.insert(identity)
             }
             inbound.settle?(.acknowledged)
         }
         guard untilEnd, let store = transport as? any MessageStore else { return }
-        // What others of the name have taken is unsettled until they have handled it.
+        // Messages that other processes of the name have taken are unsettled until they have been handled.
         while !ending.hasEnded, try await store.unsettledCount(of: name, on: valid) > 0 {
             try await Task.sleep(for: .milliseconds(50))
         }
@@ -191,15 +192,15 @@ struct Tail: AsyncParsableCommand {
     }
     #endif
 
-    /// Prints a message. The thread of the C client waits for that; messages arriving meanwhile are buffered
-    /// or dropped, and counted.
+    /// Prints a message. The thread of the C client waits for that. Messages that arrive meanwhile are
+    /// buffered, or dropped and counted.
     ///
-    /// - Returns: Whether it was printed, or need not be.
+    /// - Returns: Whether it was printed or need not be.
     @discardableResult
     private func show(_ inbound: InboundMessage, as name: String? = nil, _ ending: Ending) -> Bool {
         let message = inbound.message
         let name = name ?? message.subject
-        // Answers, and what clients and servers say to each other, are no channels.
+        // Replies, and what clients and servers tell each other, are not channels.
         let isInternal = name.utf8.first == UInt8(ascii: "$") || name.utf8.starts(with: "_INBOX.".utf8)
         if isInternal, pattern.utf8.first == UInt8(ascii: ">") || pattern.utf8.first == UInt8(ascii: "*") {
             return true

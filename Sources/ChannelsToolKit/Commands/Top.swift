@@ -46,7 +46,7 @@ struct Top: AsyncParsableCommand {
             let isForInternal = pattern.utf8.first == UInt8(ascii: "$") || pattern.utf8.first == UInt8(ascii: "_")
             try await transport.subscribe(to: valid, durableName: nil) { inbound in
                 let message = inbound.message
-                // Answers, and what clients and servers say to each other, are no channels.
+                // Replies, and what clients and servers tell each other, are not channels.
                 let subject = message.subject.utf8
                 if !isForInternal, subject.first == UInt8(ascii: "$") || subject.starts(with: "_INBOX.".utf8) { return }
                 counts.guarded.withLock { $0.add(message.subject, bytes: message.body.count) }
@@ -74,8 +74,8 @@ struct Top: AsyncParsableCommand {
                 columns: size.columns
             )
             last = now
-            // To the top left; each line and the rest of the screen are cleared as they are drawn, so it does not
-            // flicker.
+            // Moves to the top left. Each line, and then the rest of the screen, is cleared while it is
+            // drawn, so that nothing flickers.
             let home = isTerminal ? "\u{1B}[H" : ""
             let end = isTerminal ? "\u{1B}[K\n" : "\n"
             StandardStreams.show(home + table.lines.joined(separator: end) + (isTerminal ? "\u{1B}[K\u{1B}[J" : "\n"))
@@ -92,7 +92,7 @@ struct Top: AsyncParsableCommand {
     }
 }
 
-/// Written by the threads that receive, read by the one that draws.
+/// Counts that the receiving threads write, and the drawing thread reads.
 private final class SharedCounts: Sendable {
     let guarded = Locked(Counts())
 }
@@ -106,7 +106,8 @@ private struct Counts {
         var total = 0
     }
 
-    /// The maximum number of names listed; further ones are counted together, because names can be made up.
+    /// The maximum number of names listed. Further ones are counted together, because anybody can make up
+    /// names.
     private static let most = 10_000
 
     private var rows: [ExactText: Row] = [:]
@@ -125,7 +126,7 @@ private struct Counts {
         rows[key] = row
     }
 
-    /// The rows, and the messages under other names, since the last time.
+    /// Returns the rows, and the number of messages under other names, since the last call.
     mutating func take() -> (rows: [Row], others: Int) {
         defer {
             for name in rows.keys {
@@ -151,7 +152,7 @@ private struct TopTable {
         lines.append(
             Self.left("CHANNEL", nameWidth) + Self.right("MESSAGES/S") + Self.right("BYTES/S") + Self.right("TOTAL")
         )
-        // Two lines above, one for the cursor, and one for what does not fit.
+        // Leaves two lines above, one for the cursor, and one for the number of rows that do not fit.
         let room = max(1, height - 4)
         for row in sorted.prefix(room) {
             lines.append(
@@ -175,7 +176,7 @@ private struct TopTable {
         String(repeating: " ", count: max(1, 11 - text.count)) + text
     }
 
-    /// In a few characters: 0.5, 12, 3.4k, 5.6M.
+    /// A number in a few characters: 0.5, 12, 3.4k, 5.6M.
     static func short(_ value: Double) -> String {
         for (size, unit) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] where value >= size {
             return trimmed(value / size) + unit

@@ -10,7 +10,7 @@ import ChannelsNATS
 import ChannelsSQLite
 #endif
 
-/// Which server to talk to, and as whom; or which file to read and write. Without either, a program's own transport.
+/// Which server to connect to and as whom, or which file to read and write. Without either, the program's own transport.
 struct ConnectionOptions: ParsableArguments {
     #if NATS || SQLite
     @Option(
@@ -66,9 +66,9 @@ struct ConnectionOptions: ParsableArguments {
 
     /// Connects to the server or with the program's own transport, or opens the file.
     ///
-    /// - Parameter temporarily: Whether the server is to forget the durable name that the command subscribes
-    ///   under.
-    /// - Throws: A failure of one line.
+    /// - Parameter temporarily: Whether the server should forget the durable name under which the command
+    ///   subscribes.
+    /// - Throws: A failure with a description of one line.
     func connect(temporarily: Bool = false) async throws -> any Transport {
         #if NATS || SQLite
         if let file { return try await open(file) }
@@ -96,7 +96,7 @@ struct ConnectionOptions: ParsableArguments {
         #endif
         try Self.check(path)
         var configuration = SQLiteConfiguration(path: path)
-        // It looks at what others have set up, and sets up nothing.
+        // It observes what others have set up, and sets up nothing.
         configuration.isObserver = true
         let transport = SQLiteTransport(configuration)
         try await transport.connect(onEvent: Self.report)
@@ -106,11 +106,12 @@ struct ConnectionOptions: ParsableArguments {
         #endif
     }
 
-    /// Opening a pipe would wait for whoever writes into it.
+    /// Throws if the path leads to something other than a file. Opening a pipe, for example, would wait for a
+    /// writer.
     private static func check(_ path: String) throws {
         guard !path.isEmpty else { throw Failure("--file is empty: pass the path of an SQLite file") }
         var status = stat()
-        // Whether there is a file at all is told when it is opened.
+        // If there is no file, opening it says so.
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
         throw Failure("\(path) is not a file")
     }
@@ -148,7 +149,7 @@ struct ConnectionOptions: ParsableArguments {
             key: key ?? Self.variable("NATS_KEY")
         )
         if tls.trustedCertificates != nil || tls.certificate != nil || tls.key != nil { configuration.tls = tls }
-        // It looks at what others have set up, and sets up nothing.
+        // It observes what others have set up, and sets up nothing.
         configuration.createsStreams = false
         if let inboxPrefix { configuration.inboxPrefix = inboxPrefix }
         configuration.deliveries.isTemporary = temporarily
@@ -191,7 +192,7 @@ struct ConnectionOptions: ParsableArguments {
         return .none
     }
 
-    /// Of the environment, unless it is empty.
+    /// A variable of the environment; nil if it is not set or empty.
     private static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -1,11 +1,11 @@
 #if NATS
 import Foundation
 
-/// The seed of a user's nkey, from which the public key follows that the server knows.
+/// The seed of a user's nkey, and the public key that follows from it, which the server knows.
 struct NkeySeed {
     let publicKey: String
 
-    /// - Parameter file: With the seed in a line of its own, as `nk` and `nsc` write it.
+    /// - Parameter file: The path of a file with the seed on its own line, as `nk` and `nsc` write it.
     init(file: String) throws {
         guard let contents = try? String(contentsOfFile: file, encoding: .utf8) else {
             throw Failure("\(file): cannot be read")
@@ -17,13 +17,14 @@ struct NkeySeed {
         publicKey = Self.text(of: [Self.userPrefix] + (try Self.publicKey(of: seed)))
     }
 
-    /// `U` as the first letter.
+    /// Encodes to `U` as the first letter.
     private static let userPrefix: UInt8 = 20 << 3
-    /// `S` as the first letter.
+    /// Encodes to `S` as the first letter.
     private static let seedPrefix: UInt8 = 18 << 3
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-    /// The 32 bytes of a seed of a user, `SU…`: two letters, the seed and a checksum, in Base32.
+    /// The 32 bytes of a user's seed, which is written as `SU…`: in Base32, a prefix of two bytes, the seed
+    /// and a checksum.
     private static func seed(_ line: String) -> [UInt8]? {
         guard line.utf8.count == 58 else { return nil }
         var bytes: [UInt8] = []
@@ -59,7 +60,7 @@ struct NkeySeed {
         return text
     }
 
-    /// CRC-16 as XMODEM has it.
+    /// CRC-16 as in XMODEM.
     private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt16 {
         bytes.reduce(0) { sum, byte in
             (0..<8).reduce(sum ^ UInt16(byte) << 8) { sum, _ in sum & 0x8000 == 0 ? sum << 1 : sum << 1 ^ 0x1021 }
@@ -76,19 +77,19 @@ struct NkeySeed {
         ) -> Int32
     private typealias FreeKey = @convention(c) (OpaquePointer) -> Void
 
-    /// With OpenSSL, which is in the process because the C client needs it for TLS. The client has no
-    /// function for this, and the headers of OpenSSL need not be installed.
+    /// Computes the public key with OpenSSL, which the process has loaded because the C client needs it for
+    /// TLS. The C client has no function for this, and the headers of OpenSSL need not be installed.
     private static func publicKey(of seed: [UInt8]) throws -> [UInt8] {
         let process = dlopen(nil, RTLD_NOW)
         guard let newKey = dlsym(process, "EVP_PKEY_new_raw_private_key"),
             let getPublicKey = dlsym(process, "EVP_PKEY_get_raw_public_key"),
             let freeKey = dlsym(process, "EVP_PKEY_free")
         else { throw Failure("nkeys need a libnats with OpenSSL") }
-        // Each is declared in openssl/evp.h with these types; 1087 is NID_ED25519.
+        // The function is declared with this type in openssl/evp.h. Its first argument, 1087, is NID_ED25519.
         let new = unsafeBitCast(newKey, to: NewKey.self)
-        // Declared in openssl/evp.h with this type.
+        // The function is declared with this type in openssl/evp.h.
         let get = unsafeBitCast(getPublicKey, to: PublicKey.self)
-        // Declared in openssl/evp.h with this type.
+        // The function is declared with this type in openssl/evp.h.
         let free = unsafeBitCast(freeKey, to: FreeKey.self)
         guard let key = new(1087, nil, seed, seed.count) else { throw Failure("OpenSSL rejects the seed") }
         defer { free(key) }

@@ -1,14 +1,14 @@
 #if NATS
 import Foundation
 
-/// The address of a server, as it is given on the command line.
+/// The address of a server on the command line.
 struct ServerAddress {
-    /// With the scheme, and with the user and password that it may contain.
+    /// The address, including the scheme, and the user and password if it contains them.
     let text: String
     private let host: String
     private let port: String
 
-    /// - Throws: A failure, if the scheme is not one of NATS or the port is none.
+    /// - Throws: A failure if the scheme does not belong to NATS or the port is not valid.
     init(_ text: String) throws {
         guard !text.isEmpty else { throw Failure("the address of the server is empty; use nats://host:port") }
         let scheme = text.range(of: "://")

@@ -2,14 +2,14 @@
 import ChannelsBridge
 import Foundation
 
-/// A message given on the command line: as JSON, as `@` and a file, or as `-` for standard input.
+/// A message from the command line: JSON, `@` and a file, or `-` for standard input.
 struct JSONInput {
-    /// More than a server of NATS takes; an input without an end is not read into memory.
+    /// More than a NATS server accepts. The limit keeps an endless input from filling the memory.
     private static let limit = 64 << 20
 
     let bytes: [UInt8]
 
-    /// - Parameter argument: Nil if there is none: then standard input, unless it is a terminal.
+    /// - Parameter argument: The argument; if nil, standard input is read, unless it is a terminal.
     init(_ argument: String?) throws {
         guard let argument else {
             guard isatty(STDIN_FILENO) == 0 else {
@@ -44,7 +44,7 @@ struct JSONInput {
                 throw Failure("\(name) has more than \(Self.limit) bytes, which is longer than a message can be")
             }
         }
-        // Of the last line.
+        // Removes the line break of the last line.
         while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
         try self.init(bytes, name)
     }

@@ -3,7 +3,7 @@ import ArgumentParser
 import ChannelsBridge
 import Foundation
 
-/// From when on stored messages are printed.
+/// The time from which on stored messages are printed.
 struct Since: ExpressibleByArgument {
     let start: ReplayStart
 

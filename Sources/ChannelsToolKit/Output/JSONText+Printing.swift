@@ -9,7 +9,7 @@ extension JSONText {
         var line = ""
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
             switch scalar {
-            // In a string, they would be escaped already.
+            // Inside a string, these would be escaped already.
             case "\n", "\r", "\t": line += " "
             case _ where scalar.isHidden: line += scalar.escapedAsInJSON
             default: line.unicodeScalars.append(scalar)
@@ -23,9 +23,10 @@ extension JSONText {
         var text = ""
         var depth = 0
         var (isString, isEscaped) = (false, false)
-        // What is open and has no contents so far.
+        // Whether the innermost open object or array has no contents so far.
         var isEmpty = false
-        // A limit, because each line of a deep text would be as long as it is deep.
+        // The indentation is limited, because otherwise each line of a deeply nested text would be as long as
+        // the text is deep.
         func newLine() -> String { "\n" + String(repeating: "  ", count: min(depth, 40)) }
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
             if isString {
@@ -54,24 +55,25 @@ extension JSONText {
         return text
     }
 
-    /// A text as a string of JSON.
+    /// Creates a JSON string.
     init(string: String) {
         self.init(encoding: string)
     }
 
-    /// An object with these members, in this order.
+    /// Creates an object with these members, in this order.
     init(members: [(name: String, value: JSONText)]) {
         let text = members.map { member in
             JSONText(string: member.name).bytes + [UInt8(ascii: ":")] + member.value.bytes
         }
-        // Its parts are JSON.
+        // Safe, because the parts are JSON.
         self = JSONText([UInt8(ascii: "{")] + text.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "}")])!
     }
 
     init(encoding value: some Encodable) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-        // Strings, and dictionaries of them, can always be encoded, and Foundation writes JSON.
+        // Safe, because strings and dictionaries of strings can always be encoded, and Foundation writes
+        // JSON.
         self = (try? encoder.encode(value)).flatMap { JSONText(Array($0)) }!
     }
 }

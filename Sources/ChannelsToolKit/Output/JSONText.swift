@@ -1,8 +1,8 @@
 #if Tool
-/// A text that has been found to be JSON, as RFC 8259 defines it, in UTF-8.
+/// A text that is known to be JSON in UTF-8, as RFC 8259 defines it.
 ///
-/// It is read as it stands: numbers keep their digits, objects the order of their members. Time and memory are linear
-/// in the length, whatever the depth.
+/// It is kept as it is written: numbers keep their digits, and objects the order of their members. Time and
+/// memory are linear in the length, whatever the depth.
 struct JSONText: Sendable {
     /// A member of the outermost object, or an element of the outermost array, as ranges of ``bytes``.
     private struct Member {
@@ -17,7 +17,7 @@ struct JSONText: Sendable {
 
     /// Returns nil if the bytes are not JSON.
     init?(_ bytes: [UInt8]) {
-        // Everything outside of strings is ASCII, so this checks strings.
+        // Everything outside strings is ASCII, so this checks the strings.
         guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
         var reader = Reader(bytes: bytes)
         guard reader.read() else { return nil }
@@ -26,8 +26,8 @@ struct JSONText: Sendable {
         members = reader.members
     }
 
-    /// The value of a member of the outermost object, the last one of that name; nil if there is none. A name that is
-    /// written with escapes is not found.
+    /// The value of the last member of the outermost object with this name; nil if there is none. A name that
+    /// is written with escapes is not found.
     subscript(name: String) -> ArraySlice<UInt8>? {
         guard isObject else { return nil }
         return members.last { bytes[$0.name].elementsEqual(name.utf8) }.map { bytes[$0.value] }
@@ -41,13 +41,13 @@ struct JSONText: Sendable {
 
         let bytes: [UInt8]
         var members: [Member] = []
-        /// The outermost value.
+        /// Whether the outermost value is an object.
         var isObject = false
         private var position = 0
         /// Whether each open container is an object.
         private var containers: [Bool] = []
         private var expected = Expected.value
-        /// Of the member of the outermost object that is being read; nil in an array.
+        /// The name of the member of the outermost object that is being read; nil in an array.
         private var name: Range<Int>?
         private var valueStart = 0
 
@@ -84,7 +84,7 @@ struct JSONText: Sendable {
                 expected = .value
                 return true
             case .commaOrEnd:
-                // Something is open, or nothing would be expected.
+                // There is an open container, because otherwise nothing would be expected.
                 let isObject = containers[containers.count - 1]
                 guard byte == UInt8(ascii: ",") else { return end(of: byte == UInt8(ascii: "}")) }
                 position += 1
@@ -186,7 +186,7 @@ struct JSONText: Sendable {
             return true
         }
 
-        /// At least one.
+        /// Reads one or more digits.
         private mutating func digits() -> Bool {
             let start = position
             while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }

@@ -1,10 +1,10 @@
 #if Tool
 import Channels
 
-/// Which stored messages have been printed: a server that was killed may have lost that they were acknowledged, and
-/// delivers them again.
+/// Remembers which stored messages have been printed. A server that was killed may have lost their
+/// acknowledgements, and then delivers them again.
 ///
-/// The last 65,536 are remembered, and up to as many before them. Guarded by its lock.
+/// The last 65,536 are remembered, and up to as many before them. All state is guarded by a lock.
 final class PrintedIdentities: Sendable {
     private static let most = 65_536
 

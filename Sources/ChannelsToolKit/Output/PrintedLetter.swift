@@ -18,7 +18,7 @@ struct PrintedLetter {
 
     private var isPutBack: String { letter.isPutBack.map { $0 ? "yes" : "no" } ?? "?" }
 
-    /// Of a table, in which a long reason is truncated.
+    /// The cells of a row in a table, in which a long reason is truncated.
     var row: [String] {
         let reason = letter.reason ?? "-"
         return [
@@ -28,7 +28,7 @@ struct PrintedLetter {
         ]
     }
 
-    /// Several lines, the last with the message.
+    /// Several lines, of which the last has the message.
     var text: String {
         let message = message
         let lines = [

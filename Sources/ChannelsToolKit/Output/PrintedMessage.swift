@@ -4,7 +4,7 @@ import Foundation
 
 /// A message as people and programs read it.
 struct PrintedMessage {
-    /// Nil where it goes without saying.
+    /// The channel; nil if it is clear from the context.
     let channel: String?
     private let envelope: EventEnvelope
     private let headers: TransportHeaders
@@ -21,13 +21,13 @@ struct PrintedMessage {
     init(channel: String?, _ headers: TransportHeaders, _ body: [UInt8], storedAt: Timestamp? = nil) {
         self.channel = channel
         self.headers = headers
-        // Whoever posts may write anything there; the message is printed all the same.
+        // Anybody may write anything into the envelope. The message is printed in any case.
         if StructuredEvent.isContained(in: headers),
             let event = try? StructuredEvent.envelope(of: body, subject: channel ?? "")
         {
             envelope = event
             let encoded = StructuredEvent.encodedData(in: body, contentType: event.contentType)
-            // As it is written: numbers keep their digits.
+            // Kept as it is written, so that numbers keep their digits.
             data = Self.data(of: encoded ?? JSONText(body)?["data"].map { Array($0) } ?? [])
         } else {
             envelope = (try? EventEnvelope(headers: headers, subject: channel ?? "")) ?? EventEnvelope()
@@ -52,10 +52,10 @@ struct PrintedMessage {
         }
     }
 
-    /// When it was posted, if it says so.
+    /// When the message was posted, if it says so.
     var postedTime: String? { envelope.time }
 
-    /// The message as text, if it is, in any case without what could control a terminal.
+    /// The message as text or Base64, without anything that could control a terminal.
     var dataText: String {
         switch data {
         case .json(let json): return json.line
@@ -63,7 +63,7 @@ struct PrintedMessage {
             guard String(validating: bytes, as: UTF8.self) != nil else {
                 return "base64 \(Data(bytes).base64EncodedString())"
             }
-            // As bytes: a carriage return and a line feed are one character.
+            // In bytes, because a carriage return and a line feed are one character.
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             return lines.map { line in
                 String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self).escaped
@@ -90,7 +90,7 @@ struct PrintedMessage {
         return parts.compactMap { $0 }.joined(separator: " ") + header
     }
 
-    /// With the escapes of CloudEvents, and of dead letters, resolved.
+    /// The headers, with the percent-encoding of CloudEvents and of dead letters decoded.
     private var decodedHeaders: [(String, String)] {
         headers.map { header in
             let isEscaped =

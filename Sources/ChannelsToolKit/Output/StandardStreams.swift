@@ -2,25 +2,25 @@
 import Foundation
 import Synchronization
 
-/// Standard output and standard error, written at once and from any thread.
+/// Standard output and standard error, written without buffering and from any thread.
 enum StandardStreams {
-    /// Whole lines only: callbacks of several threads print.
+    /// Held while lines are written, because callbacks on several threads print.
     private static let writing = Mutex(())
 
-    /// To be called before anything else is opened.
+    /// Call it before anything else is opened.
     static func prepare() {
-        // A descriptor that is closed would be given to the next file or socket, and printed to. These ones
-        // cannot be used, so that reading and printing fail.
+        // A closed descriptor would be reused for the next file or socket, which would then be printed to.
+        // These replacements make reading and printing fail instead.
         for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDWR)]
         where fcntl(descriptor, F_GETFD) < 0 {
             _ = open("/dev/null", mode)
         }
     }
 
-    /// Prints lines on standard output. Ends the process if that fails.
+    /// Prints lines on standard output, or ends the process if that fails.
     static func show(_ lines: String) { if !showsToReader(lines) { end(bySignal: SIGPIPE) } }
 
-    /// Prints lines on standard output, for a caller that has something left to do when its reader is gone.
+    /// Prints lines on standard output, for a caller that still has something to do when the reader is gone.
     ///
     /// - Returns: False if the reader is gone.
     static func showsToReader(_ lines: String) -> Bool {
@@ -30,7 +30,7 @@ enum StandardStreams {
         guard let problem else { return true }
         if problem == EPIPE { return false }
         report("standard output: \(String(cString: strerror(problem)))")
-        // Not `exit`: on a thread of the C client, it would wait for that thread.
+        // Not `exit`, because on a thread of the C client it would wait for that thread.
         _exit(1)
     }
 
@@ -40,8 +40,8 @@ enum StandardStreams {
         _ = writing.withLock { _ in write(&line, to: STDERR_FILENO) }
     }
 
-    /// Calls a closure as soon as the other end of the output is closed: otherwise, the process would notice only when
-    /// it prints something, which may be never.
+    /// Calls a closure as soon as the other end of the output is closed. Otherwise the process would notice
+    /// only when it prints something, which may be never.
     static func whenOutputIsClosed(_ body: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
@@ -71,7 +71,7 @@ enum StandardStreams {
                 if count > 0 {
                     rest = UnsafeRawBufferPointer(rebasing: rest[count...])
                 } else if count < 0, errno == EAGAIN {
-                    // Somebody who shares it has made it non-blocking.
+                    // Another process that shares the descriptor has made it non-blocking.
                     var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&output, 1, -1)
                 } else if count == 0 || errno != EINTR {

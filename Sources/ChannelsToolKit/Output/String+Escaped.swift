@@ -1,7 +1,7 @@
 #if Tool
 extension String {
-    /// The text in one line, with what could control a terminal or change the order of its characters written as
-    /// `\u` and four digits, as in JSON. In a string of JSON, it stays the same string.
+    /// The text in one line. Characters that could control a terminal or change the order of others are
+    /// written as `\u` and four digits, as in JSON, so that a JSON string keeps its value.
     var escaped: String {
         guard unicodeScalars.contains(where: \.isHidden) else { return self }
         var text = ""
@@ -13,11 +13,11 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether a terminal shows nothing for it, or does what it says.
+    /// Whether a terminal does not show it, or obeys it.
     var isHidden: Bool {
         switch self {
         case " "..."~": false
-        // They join the characters of some scripts, and emoji.
+        // These join the characters of some scripts, and emoji.
         case "\u{200C}", "\u{200D}": false
         default:
             switch properties.generalCategory {
@@ -27,7 +27,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// One or two times `\u` and four digits.
+    /// `\u` and four digits, once or twice.
     var escapedAsInJSON: String {
         String(self).utf16.map { unit in
             let digits = String(unit, radix: 16)

@@ -2,7 +2,7 @@
 import Foundation
 
 enum Table {
-    /// Columns as wide as their widest text.
+    /// Aligns rows in columns that are as wide as their widest text.
     static func text(_ rows: [[String]]) -> String {
         let rows = rows.map { $0.map(\.escaped) }
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
@@ -12,7 +12,7 @@ enum Table {
         }.joined(separator: "\n")
     }
 
-    /// A time in its two largest units: `3d 4h`, `12s`; `-` without one.
+    /// A time in its two largest units, such as `3d 4h` or `12s`; `-` if there is none.
     static func age(_ duration: Duration?) -> String {
         guard let duration else { return "-" }
         let seconds = Int(duration / .seconds(1))

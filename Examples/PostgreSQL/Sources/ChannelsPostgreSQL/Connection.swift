@@ -2,7 +2,7 @@ internal import CPostgreSQL
 internal import ChannelsBridge
 internal import Foundation
 
-/// A value of a statement. Values are never part of its text.
+/// A parameter of a statement. Values are never part of its text.
 enum Parameter: Sendable {
     case null
     case text(String)
@@ -12,7 +12,7 @@ enum Parameter: Sendable {
     static func seconds(_ time: Duration) -> Parameter { .text("\(time / .seconds(1))") }
 }
 
-/// A statement with its values.
+/// A statement and its parameters.
 struct Statement: Sendable {
     let sql: String
     let parameters: [Parameter]
@@ -22,7 +22,7 @@ struct Statement: Sendable {
     init(_ sql: String, _ parameters: [Parameter]) { (self.sql, self.parameters) = (sql, parameters) }
 }
 
-/// What a statement returned: its rows, in the binary format, and how many it has changed.
+/// What a statement returned: its rows in the binary format, and how many rows it has changed.
 struct Answer: Sendable {
     struct Row: Sendable {
         fileprivate let values: [[UInt8]?]
@@ -31,7 +31,7 @@ struct Answer: Sendable {
         func text(_ column: Int) -> String { String(decoding: values[column] ?? [], as: UTF8.self) }
         func bool(_ column: Int) -> Bool { values[column] == [1] }
         func double(_ column: Int) -> Double { Double(bitPattern: bits(column)) }
-        /// Of an integer of four or eight bytes.
+        /// The value of an integer of four or eight bytes.
         func int(_ column: Int) -> Int64 {
             values[column]?.count == 4
                 ? Int64(Int32(truncatingIfNeeded: bits(column))) : Int64(bitPattern: bits(column))
@@ -44,16 +44,16 @@ struct Answer: Sendable {
     let changed: Int
 }
 
-/// The connection cannot be used any more. What was sent may or may not have been done.
+/// The connection cannot be used any more. What was sent may or may not have been carried out.
 struct ConnectionLost: Error { let reason: BridgeError }
 
-/// A connection to the server, used by one thread, which it never blocks for longer than the time that the server
-/// has to answer, and a tenth of a second once the connection is abandoned.
+/// A connection to the server, which only one thread uses. It blocks the thread no longer than the time that
+/// the server has to answer, and no longer than a tenth of a second once the connection is abandoned.
 final class Connection {
     private let handle: OpaquePointer
     private let timeout: Duration
     private let isAbandoned: () -> Bool
-    /// The names of the statements that the server has prepared.
+    /// The names of prepared statements, by their texts.
     private var prepared: [String: String] = [:]
     /// Whether a notification has arrived.
     private(set) var hasRung = false
@@ -63,7 +63,7 @@ final class Connection {
     /// - Throws: A `BridgeError`.
     init(_ info: String, timeout: Duration, isAbandoned: @escaping () -> Bool) throws {
         (self.timeout, self.isAbandoned) = (timeout, isAbandoned)
-        // What comes later wins: the user's own settings.
+        // Later settings win, so the user's own come last.
         let settings = [
             ("fallback_application_name", "swift-channels"), ("client_encoding", "UTF8"), ("keepalives_idle", "5"),
             ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "15000"), ("dbname", info),
@@ -73,7 +73,7 @@ final class Connection {
         }
         guard let handle else { throw BridgeError(.notConnected, detail: "libpq has no memory for a connection") }
         self.handle = handle
-        // With the codes of errors in their texts: during the start there is no other way to know them.
+        // The texts of errors then contain their codes. There is no other way to know these while connecting.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
         let end = ContinuousClock.now + timeout
@@ -110,11 +110,11 @@ final class Connection {
 
     /// Runs statements in one transaction, sent together.
     ///
-    /// - Throws: ``SQLFailure``, and nothing has changed; ``ConnectionLost``.
+    /// - Throws: ``SQLFailure``, after which nothing has changed; ``ConnectionLost``.
     @discardableResult
     func run(_ statements: [Statement]) throws -> [Answer] {
         guard PQenterPipelineMode(handle) == 1 else { throw lost() }
-        // For each command the text that it prepares, if it does.
+        // For each command, the text that it prepares, if it prepares one.
         var (commands, names) = ([String?](), prepared)
         for statement in statements {
             let (name, count) = (names[statement.sql] ?? "channels_\(names.count)", Int32(statement.parameters.count))
@@ -149,7 +149,7 @@ final class Connection {
         return answers
     }
 
-    /// The next result, or nil after the last of a command.
+    /// Returns the next result, or nil after the last one of a command.
     private func result(until end: ContinuousClock.Instant) throws -> OpaquePointer? {
         while true {
             let isUnsent = PQflush(handle)
@@ -160,7 +160,7 @@ final class Connection {
         }
     }
 
-    /// Waits until the server has sent something, or takes more.
+    /// Waits until the server has sent something or accepts more.
     private func wait(writing: Bool, until end: ContinuousClock.Instant) throws {
         var found = pollfd(fd: descriptor, events: Int16(writing ? POLLIN | POLLOUT : POLLIN), revents: 0)
         while poll(&found, 1, 100) <= 0 {
@@ -179,12 +179,13 @@ final class Connection {
     static func message(_ handle: OpaquePointer) -> String { oneLine(String(cString: PQerrorMessage(handle))) }
 }
 
-/// Calls a function of libpq with the values of a statement, which it copies.
+/// Calls a function of libpq with the parameters of a statement, which the function copies.
 func withParameters<Result>(
     _ parameters: [Parameter],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<Int32>, UnsafePointer<Int32>) -> Result
 ) -> Result {
-    // All in one array. Text ends with a zero, and an empty value is not NULL.
+    // All values are in one array, each followed by a zero byte: text has to end with one, and an empty value
+    // must not be NULL.
     var (all, ends) = ([UInt8](), [Int]())
     all.reserveCapacity(256)
     for parameter in parameters {

@@ -1,7 +1,7 @@
 internal import ChannelsBridge
 internal import Synchronization
 
-/// A message that a session has claimed, as the table says, until it is settled.
+/// A message that a session has claimed in the table, until it is settled.
 final class PostgreSQLDelivery: DeliveryContext {
     let name: Int64
     let token: Int64
@@ -17,14 +17,14 @@ final class PostgreSQLDelivery: DeliveryContext {
 
     var isSettledByListener: Bool { isInTransaction.load(ordering: .relaxed) }
 
-    /// The statement with which a listener settles it in a transaction of its own.
+    /// The statement with which a listener settles the message in its own transaction.
     func removal() -> Statement {
         isInTransaction.store(true, ordering: .relaxed)
         let mine = "name = $1 AND number = $2 AND deliveries = $3 AND holder = $4"
         return Statement("DELETE FROM channels_unsettled WHERE \(mine)", place)
     }
 
-    /// Settles the message, or gives it back, or keeps its letter: `channels_settle`.
+    /// The statement that settles the message, gives it back, or stores its letter: `channels_settle`.
     func settling(delay: Duration? = nil, letter: TransportMessage? = nil) -> Statement {
         let rest = [delay.map { .seconds($0) } ?? .null] + (letter?.parameters ?? [.null, .null, .null])
         return Statement("SELECT channels_settle($1, $2, $3, $4, $5, $6, $7, $8)", place + rest)
@@ -34,23 +34,25 @@ final class PostgreSQLDelivery: DeliveryContext {
         let delay: Duration? =
             switch settlement {
             case .retry(let wanted): wanted
-            // Released. Or the listener's transaction was rolled back, and the message is still there.
+            // Released without a settlement. In the next case, the listener's transaction may have been
+            // rolled back, so that the message is still there.
             case nil: .seconds(1)
             case .acknowledged where isSettledByListener: .seconds(1)
             default: nil
             }
         mailbox.send { [self] session in
             session.settle(self, settling(delay: delay), isDurable: false) { result in
-                // Otherwise the connection is lost, and everything that it held is free.
+                // On failure, the connection is lost, and everything that it held is free.
                 if case .success = result { session.release(self, comesAfter: delay) }
             }
         }
     }
 
-    /// Keeps a dead letter of it in the transaction that settles it.
+    /// Stores a dead letter in the transaction that settles the message.
     ///
-    /// - Returns: False if the listener has settled it, or this process has it no more; then no letter is kept.
-    /// - Throws: The errors of publishing the letter; nothing has changed then.
+    /// - Returns: False if a listener has settled the message, or this process no longer has it. Then no
+    ///   letter is stored.
+    /// - Throws: The errors of publishing the letter. Then nothing has changed.
     func refuse(keeping letter: TransportMessage) async throws -> Bool {
         try await mailbox.ask { [self] session, once in
             do { try Schema.check(letter) } catch { return once.finish(.failure(error)) }

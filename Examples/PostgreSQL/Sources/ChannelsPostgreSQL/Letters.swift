@@ -2,7 +2,7 @@ public import Channels
 public import ChannelsBridge
 
 extension PostgreSQLTransport: MessageStore {
-    /// Returns how many messages a durable name has yet to settle.
+    /// Returns how many messages a durable name has not settled yet.
     public func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
         Int(try await run(pattern, "SELECT channels_count($1, $2)", .text(name), .text(pattern.text))[0].int(0))
     }
@@ -44,7 +44,7 @@ extension PostgreSQLTransport: MessageStore {
         _ = try await run(pattern, remove, .int(min(number, UInt64(Int64.max))))
     }
 
-    /// Runs a statement, after what was published before.
+    /// Runs a statement after everything that was published before.
     private func run(_ pattern: ChannelPattern, _ sql: String, _ parameters: Parameter...) async throws -> [Answer.Row]
     {
         let statement = Statement(sql, parameters)

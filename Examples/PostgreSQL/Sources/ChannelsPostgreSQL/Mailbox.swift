@@ -2,9 +2,9 @@ internal import ChannelsBridge
 internal import Foundation
 internal import Synchronization
 
-/// What a transport asks of the thread of its session.
+/// The jobs that a transport sends to the thread of its session, and what both need to know.
 ///
-/// Guarded by its lock, under which no job runs.
+/// `state` is guarded by its lock, under which no job runs.
 final class Mailbox: Sendable {
     typealias Job = @Sendable (Session) -> Void
 
@@ -12,9 +12,9 @@ final class Mailbox: Sendable {
         var jobs: [Job] = []
         var hasEnded = false
         var isConnected = false
-        /// The bytes that wait to be stored.
+        /// The number of bytes waiting to be stored.
         var bytes = 0
-        /// Until when the session may still use its connection.
+        /// Until when the session may use its connection; nil for no limit.
         var end: ContinuousClock.Instant?
     }
 
@@ -40,7 +40,7 @@ final class Mailbox: Sendable {
         close(writing)
     }
 
-    /// Has a job done. Returns false if the session has ended.
+    /// Sends a job to the thread. Returns false if the session has ended.
     @discardableResult
     func send(_ job: @escaping Job) -> Bool {
         let isSent = state.withLock { state in
@@ -52,7 +52,7 @@ final class Mailbox: Sendable {
         return isSent
     }
 
-    /// Has a job done, and waits for its result.
+    /// Sends a job to the thread, and waits for its result.
     func ask<Value: Sendable>(_ job: @escaping @Sendable (Session, Once<Value>) -> Void) async throws -> Value {
         let once = Once<Value>()
         if !send({ job($0, once) }) { throw BridgeError(.closed) }
@@ -68,7 +68,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Takes no jobs any more, and returns the rest.
+    /// Stops accepting jobs, and returns the remaining ones.
     func finish() -> [Job] {
         state.withLock { state in
             state.hasEnded = true
@@ -84,7 +84,8 @@ final class Mailbox: Sendable {
         set { state.withLock { $0.isConnected = newValue } }
     }
 
-    /// Reserves memory for a message. Returns whether it is so much that the publisher has to wait until it is stored.
+    /// Reserves memory for a message. Returns whether the buffer is so full that the publisher has to wait
+    /// until the message is stored.
     func reserve(_ bytes: Int, durable: Bool) throws -> Bool {
         let (isConnected, waiting) = state.withLock { state in
             defer { if state.isConnected || !durable && state.bytes < limit { state.bytes += bytes } }
@@ -103,13 +104,13 @@ final class Mailbox: Sendable {
 
     func release(_ bytes: Int) { state.withLock { $0.bytes -= bytes } }
 
-    /// From this time on, a call of the session that waits for the server fails.
+    /// Makes calls of the session that wait for the server fail from this time on.
     func abandon(at end: ContinuousClock.Instant) { state.withLock { $0.end = end } }
 
     var isAbandoned: Bool { state.withLock { $0.end.map { $0 <= .now } ?? false } }
 }
 
-/// A result that one task waits for: the first one counts.
+/// A result for which one task waits. Only the first one counts.
 struct Once<Value: Sendable>: Sendable {
     private let ends = AsyncThrowingStream<Value, any Error>.makeStream()
 

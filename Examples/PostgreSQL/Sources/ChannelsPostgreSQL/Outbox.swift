@@ -6,7 +6,7 @@ public import ChannelsBridge
 extension NamedChannel where Message: Encodable {
     /// Stores a message in a transaction on your own connection.
     ///
-    /// It is delivered once the transaction commits, and never if it is rolled back, however long that takes.
+    /// It is delivered once the transaction commits, however long that takes, and never if it is rolled back.
     ///
     /// ```swift
     /// try connection.execute("BEGIN")
@@ -15,13 +15,14 @@ extension NamedChannel where Message: Encodable {
     /// try connection.execute("COMMIT")
     /// ```
     ///
-    /// Every ``PostgreSQLTransport`` over the database delivers it as a durable message, to this process as well. Without
-    /// libpq, `INSERT INTO channels_messages (subject, headers, body)` what `TransportMessage(posting:on:)` makes, with
-    /// a header in each line, `name:value`; or call the SQL function `channels_post`.
+    /// Every ``PostgreSQLTransport`` over the database delivers it as a durable message, also to this
+    /// process. Without libpq, call the SQL function `channels_post`. Or create the message with
+    /// `TransportMessage(posting:on:)`, and `INSERT INTO channels_messages (subject, headers, body)`, with
+    /// one header per line, as `name:value`.
     ///
     /// - Parameters:
     ///   - type: The name of the type in the envelope; by default the name of `Message`.
-    ///   - codec: The codec of the receiving routes: JSON by default.
+    ///   - codec: The codec of the receiving routes, JSON by default.
     ///   - subjectPrefix: The `BridgeConfiguration/subjectPrefix` of the receiving bridges.
     ///   - connection: Your connection, a `PGconn` of libpq, inside the transaction. The call waits for the server's answer.
     /// - Throws: A `BridgeError`, after which the transaction must be rolled back.
@@ -43,19 +44,19 @@ extension NamedChannel where Message: Encodable {
     }
 }
 
-/// The inbox: a message that is settled with what its listener has done.
+/// The inbox: a message that is settled in the same transaction as its listener's work.
 extension Posted {
     /// Settles a durable message in a transaction on your own connection to the database that it came from.
     ///
-    /// The message is settled together with your data once the transaction commits, and never if it is rolled back.
-    /// So it takes effect exactly once. Commit before the listener returns. A listener that settles should be the only
-    /// one of its durable name.
+    /// The message is settled together with your data once the transaction commits, and not if it is rolled
+    /// back, so it takes effect exactly once. Commit before the listener returns. A listener that settles
+    /// should be the only one of its durable name.
     ///
     /// - Parameter connection: Your connection, a `PGconn` of libpq, inside the transaction. The call waits for the
     ///   server's answer.
-    /// - Throws: A `BridgeError` with the code `unsupported` if the message is not a durable one from PostgreSQL; with the
-    ///   code `refused` if it no longer belongs to this process, or the connection is to another database. Roll the
-    ///   transaction back.
+    /// - Throws: A `BridgeError` with the code `unsupported` if the message is not a durable one from
+    ///   PostgreSQL; with the code `refused` if it no longer belongs to this process, or if the connection is
+    ///   to another database. Roll the transaction back in both cases.
     public func settle(in connection: OpaquePointer) throws {
         guard let delivery = delivery?.transportContext as? PostgreSQLDelivery else {
             let detail = "only a message that came in as a durable one from PostgreSQL can be settled in a transaction"
@@ -68,7 +69,7 @@ extension Posted {
     }
 }
 
-/// Runs a statement on a connection of the user's own. Returns how many rows were changed.
+/// Runs a statement on the user's own connection. Returns how many rows were changed.
 private func run(_ statement: Statement, on connection: OpaquePointer, subject: String?) throws -> Int {
     guard PQtransactionStatus(connection) == PQTRANS_INTRANS else {
         guard PQstatus(connection) == CONNECTION_OK else {

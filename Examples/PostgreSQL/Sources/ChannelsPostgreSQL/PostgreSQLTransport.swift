@@ -1,7 +1,7 @@
 public import Channels
 public import ChannelsBridge
 
-/// Carries messages over a PostgreSQL database: with your data, and in your transactions.
+/// Carries messages over a PostgreSQL database, with your data and in your transactions.
 ///
 /// ```swift
 /// let transport = PostgreSQLTransport(PostgreSQLConfiguration(connection: "host=db.example.org dbname=shop"))
@@ -10,17 +10,19 @@ public import ChannelsBridge
 ///
 /// ## Behavior
 ///
-/// - A durable message is acknowledged when its transaction is committed. It is delivered at least once, to each durable
-///   name. A transaction that commits later than a newer one is not skipped.
-/// - However a process ends, its unsettled messages go to another one with the same durable name within
-///   ``PostgreSQLConfiguration/pollInterval`` after the server has noticed: at once if the process was killed, after
-///   about 20 seconds if its machine was lost. A suspended process keeps its messages.
-/// - Messages that are not durable, and last values, are read by their position, too. The former are in an unlogged table.
-/// - A notification only says that there is something to read; every ``PostgreSQLConfiguration/pollInterval`` a
-///   transport looks without one.
+/// - A durable message is acknowledged when its transaction is committed. It is delivered to each durable
+///   name at least once. If a transaction commits after a newer one, its messages are still not skipped.
+/// - However a process ends, its unsettled messages go to another one with the same durable name, within
+///   ``PostgreSQLConfiguration/pollInterval`` after the server has noticed the end. It notices at once if the
+///   process was killed, and after about 20 seconds if its machine was lost. A suspended process keeps its
+///   messages.
+/// - Messages that are not durable, and last values, are also read by their position. The former are in an
+///   unlogged table.
+/// - A notification only says that there is something to read. A transport also looks every
+///   ``PostgreSQLConfiguration/pollInterval``.
 /// - If an older copy of the database is restored, `BridgeError/Code/messagesLost` is reported, and every subscription
 ///   begins again with what is there.
-/// - Requests, and groups of messages that are not durable, are not carried.
+/// - Requests, and groups of messages that are not durable, are not supported.
 public final class PostgreSQLTransport: Transport {
     private let configuration: PostgreSQLConfiguration
     private let phase = ConnectionPhase<Mailbox>()
@@ -32,7 +34,7 @@ public final class PostgreSQLTransport: Transport {
     }
 
     deinit {
-        // A transport that nobody has closed ends with its last reference.
+        // A transport that nobody has closed ends when it is released.
         if let mailbox = phase.close() { Self.abandon(mailbox, at: .now + .seconds(5)) }
     }
 
@@ -66,7 +68,7 @@ public final class PostgreSQLTransport: Transport {
         mailbox.abandon(at: .now + min(timeout, .seconds(1_000_000)))
         let closed = Once<BridgeError?>()
         if !mailbox.send({ $0.close(closed) }) { closed.finish(.success(nil)) }
-        // In a task of its own: this one may be cancelled.
+        // In its own task, because this one may be cancelled.
         guard let error = try await Task(operation: { try await closed.value() }).value else { return }
         let detail = "messages were not stored within \(timeout)"
         throw BridgeError(.closingTimedOut, detail: detail, underlyingError: error)
@@ -103,12 +105,12 @@ public final class PostgreSQLTransport: Transport {
         if hasToWait { try? await stored.value() }
     }
 
-    /// Has a message stored.
+    /// Requests that a message be stored.
     ///
     /// - Parameters:
-    ///   - locks: See ``Session/Change``.
+    ///   - locks: ``Session/Change/locks`` of the change.
     ///   - end: Called on the thread of the session.
-    /// - Returns: Whether there is so much in the buffer that its end has to be waited for.
+    /// - Returns: Whether the buffer is so full that the caller has to wait for `end`.
     private func change(
         _ statement: Statement,
         _ message: TransportMessage,
@@ -156,7 +158,7 @@ public final class PostgreSQLTransport: Transport {
 
     /// Stores a last value.
     public func store(_ message: TransportMessage) async throws -> UInt64 {
-        // One that stores whatever there is returns a revision.
+        // Only `ifNone` returns nil.
         try await store(message, ifNone: false)!
     }
 

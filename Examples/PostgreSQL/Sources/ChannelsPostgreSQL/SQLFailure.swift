@@ -17,16 +17,16 @@ struct SQLFailure: Error {
 
     fileprivate var code: BridgeError.Code {
         switch state {
-        // The server is shut down, starts, or is a copy that only reads.
+        // The server is shut down, is starting, or is a read-only replica.
         case _ where endsConnection: .notConnected
         case "25006", "53300": .notConnected
         case "28000", "28P01", "3D000": .authenticationFailed
         case "42501": .permissionDenied
         // Somebody has removed the tables.
         case "42P01", "42883", "3F000": .notStored
-        // It was too slow, and was rolled back.
+        // The transaction was too slow, and was rolled back.
         case "57014", "55P03", "40001", "40P01": .notAcknowledged
-        // A value does not fit.
+        // A value is not acceptable.
         case _ where state.hasPrefix("22") || state.hasPrefix("23") || state.hasPrefix("54"): .refused
         default: .transportFailure
         }
@@ -38,16 +38,16 @@ extension BridgeError {
         self.init(failure.code, subject: subject, detail: "\(failure.message) (SQLSTATE \(failure.state))")
     }
 
-    /// - Parameter message: That of libpq, in which the code of an error of the server stands.
+    /// - Parameter message: The message of libpq, which contains the code of the server's error.
     init(connecting message: String) {
-        // Another attempt changes none of them: wrong credentials, no permission to connect, no such database, and a
-        // password that is needed and missing.
+        // Another attempt would fail as well: wrong credentials, no permission to connect, no such database,
+        // or a password that is required but missing.
         let isHopeless =
             ["28P01", "28000", "3D000"].contains { message.contains(" \($0): ") } || message.contains("fe_sendauth")
         self.init(isHopeless ? .authenticationFailed : .notConnected, detail: message)
     }
 
-    /// From whatever the session has thrown.
+    /// Converts any error that the session has thrown.
     static func from(_ error: any Error, subject: String? = nil) -> BridgeError {
         switch error {
         case let error as SQLFailure: BridgeError(error, subject: subject)
@@ -64,7 +64,7 @@ extension BridgeError {
     }
 }
 
-/// The text of the server in one line.
+/// Returns a text of the server in one line.
 func oneLine(_ text: String) -> String {
     text.split(whereSeparator: \.isNewline).map { $0.trimmingPrefix { $0.isWhitespace } }.joined(separator: "; ")
 }

@@ -1,22 +1,22 @@
 internal import Channels
 internal import ChannelsBridge
 
-/// The tables and functions of `schema.sql`, which stand in the first schema of the connection's `search_path`.
+/// The tables and functions of `schema.sql`, which are in the first schema of the connection's `search_path`.
 enum Schema {
     static let version = 1
-    /// Larger bodies belong elsewhere.
+    /// The largest body, in bytes. Larger data belongs elsewhere.
     static let bodyLimit = 16 << 20
-    /// How many seconds messages that are not durable are kept, for subscribers that are slow.
+    /// How many seconds messages that are not durable are kept for slow subscribers.
     static let plainRetention = 60
 
-    /// Creates what is not there.
+    /// Creates the tables and functions if they are missing.
     static func prepare(_ connection: Connection) throws {
-        // The plans of prepared statements would read whole tables to find the newest rows.
+        // Without this, the plans of prepared statements would read whole tables to find the newest rows.
         let settings =
             "SELECT set_config('enable_seqscan', 'off', false), set_config('tcp_keepalives_idle', '5', false)"
         let isMissing = Statement("SELECT to_regclass('channels_schema') IS NULL")
         if try connection.run([Statement(settings), isMissing])[1].rows[0].bool(0) {
-            // Two that begin at once: the second waits, and then finds the tables.
+            // If two processes begin at the same time, the second one waits, and then finds the tables.
             let tables = String(decoding: PackageResources.schema_sql, as: UTF8.self)
             let create = "DO $do$ BEGIN IF to_regclass('channels_schema') IS NULL THEN \(tables) END IF; END $do$"
             try connection.run([Statement("SELECT pg_advisory_xact_lock(7021802)"), Statement(create)])
@@ -59,16 +59,17 @@ enum Schema {
 }
 
 extension TransportMessage {
-    /// Subject, headers and body. The headers have a line each: neither names nor values have control characters.
+    /// The subject, headers and body. Each header is a line, because neither names nor values have control
+    /// characters.
     var parameters: [Parameter] {
         [.text(subject), .text(headers.map { "\($0.name):\($0.value)\n" }.joined()), .bytes(body)]
     }
 
-    /// Out of a row with subject, headers and body from this column on.
+    /// Creates a message from a row with subject, headers and body from this column on.
     init(_ row: Answer.Row, from column: Int) throws {
         var headers = TransportHeaders()
-        // By bytes: a combining mark after a colon would be one character with it. Others write headers, too: those that
-        // are not valid are left out.
+        // Split by bytes, because a colon and a combining mark after it are one character. Other clients also
+        // write headers, so invalid ones are left out.
         for line in (row.bytes(column + 1) ?? []).split(separator: UInt8(ascii: "\n")) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
             let value = line[(colon + 1)...].drop { $0 == UInt8(ascii: " ") }

@@ -7,12 +7,12 @@ struct DurableName {
     let subscription: TransportSubscription
     let name: String
     let onMessage: @Sendable (InboundMessage) -> Void
-    /// In the table.
+    /// The number of the name in the table.
     var id: Int64 = 0
-    /// Messages that were claimed and are not settled.
+    /// How many messages were claimed and are not settled, and their size.
     private(set) var held = 0
     private(set) var heldBytes = 0
-    /// Whether there may be more to claim.
+    /// Whether there may be more messages to claim.
     var isWanting = true
 
     var room: Int { subscription.prefetchLimit - held }
@@ -21,16 +21,16 @@ struct DurableName {
     mutating func claim(_ bytes: Int) { (held, heldBytes) = (held + 1, heldBytes + bytes) }
 
     mutating func release(_ bytes: Int) {
-        // There was room, or not, for what is next.
+        // If there was no room before this, there may be more to claim now.
         isWanting = isWanting || room == 0 || held == 1 || byteRoom < subscription.prefetchByteLimit / 2
         (held, heldBytes) = (held - 1, heldBytes - bytes)
     }
 
-    /// Nothing is held any more: the session that held it is another one.
+    /// Forgets what is held, because another session held it.
     mutating func lose() { (held, heldBytes, isWanting) = (0, 0, true) }
 }
 
-/// What is read by position: messages at most once, and last values.
+/// What is read by position: messages that are delivered at most once, and last values.
 struct Reading {
     struct Reader {
         let pattern: ChannelPattern
@@ -40,13 +40,13 @@ struct Reading {
     struct Watcher {
         let pattern: ChannelPattern
         let onValue: @Sendable (StoredValue) -> Void
-        /// The last revision of each subject, by its bytes.
+        /// The last revision of each subject, by the bytes of the subject.
         var revisions: [[UInt8]: Int64] = [:]
     }
 
     var readers: [Reader] = []
     var watchers: [Watcher] = []
-    /// What was read: the snapshots, as text.
+    /// What has been read, as the text of snapshots.
     var (messages, values) = ("", "")
 
     mutating func forgetRevisions() {
@@ -67,7 +67,7 @@ extension Session {
         }
     }
 
-    /// Enters a name, or finds it.
+    /// Enters a name in the table, or finds it there.
     func join(_ place: Int) throws {
         guard let connection else { return }
         let answers = try connection.run([Schema.enter(names[place].name, names[place].subscription)])
@@ -81,7 +81,7 @@ extension Session {
     func claim(all: Bool) throws {
         for place in names.indices {
             if all { names[place].isWanting = true }
-            // As long as there are some; jobs have their turn in between.
+            // This repeats as long as there are messages, with jobs in between.
             guard names[place].isWanting, let connection else { continue }
             guard names[place].room > 0, names[place].byteRoom > 0 else {
                 names[place].isWanting = false
@@ -124,22 +124,23 @@ extension Session {
             inbound.refuse = { try await delivery.refuse(keeping: $0) }
             name.onMessage(inbound)
         } catch {
-            // Its subject is not valid: nobody can ever receive it.
+            // Its subject is not valid, so nobody can ever receive it.
             onEvent(.failed(BridgeError.from(error)))
             delivery.settle(.terminated)
         }
     }
 
-    /// Runs `channels_settle`, again as long as a listener's transaction has the message: what commits first decides.
+    /// Runs `channels_settle`, and repeats it while a listener's transaction has the message. Whatever
+    /// commits first decides.
     ///
-    /// - Parameter end: Called with whether this has settled it.
+    /// - Parameter end: Called with whether this has settled the message.
     func settle(
         _ delivery: PostgreSQLDelivery,
         _ statement: Statement,
         isDurable: Bool,
         _ end: @escaping (Result<Bool, any Error>) -> Void
     ) {
-        // Otherwise the session that had it has ended, and others have the message.
+        // If the tokens differ, the session that had the message has ended, and it is for others.
         guard delivery.token == token else { return end(.success(false)) }
         let again: (Session, Duration) -> Void = { session, delay in
             session.after(delay) { $0.settle(delivery, statement, isDurable: isDurable, end) }
@@ -158,9 +159,9 @@ extension Session {
         )
     }
 
-    /// A message is not held any more.
+    /// Called when a message is not held any more.
     ///
-    /// - Parameter delay: When it comes again, if it does.
+    /// - Parameter delay: After which time it is delivered again; nil if it is not.
     func release(_ delivery: PostgreSQLDelivery, comesAfter delay: Duration?) {
         guard delivery.token == token, let place = names.firstIndex(where: { $0.id == delivery.name }) else { return }
         names[place].release(delivery.byteCount)
@@ -175,7 +176,7 @@ extension Session {
 
     func subscribe(_ reader: Reading.Reader, _ once: Once<Void>) {
         perform(once, reader.pattern.text) { connection in
-            // Those before it are read up to here.
+            // Existing readers have been read up to here.
             if reading.readers.isEmpty {
                 reading.messages = try snapshot(connection)
             } else {
@@ -200,7 +201,7 @@ extension Session {
         }
     }
 
-    /// Reads what the snapshots do not see.
+    /// Reads what is newer than the snapshots.
     func readNew(_ connection: Connection) throws {
         if !reading.readers.isEmpty { try readMessages(connection) }
         guard !reading.watchers.isEmpty else { return }
@@ -214,14 +215,14 @@ extension Session {
         }
     }
 
-    /// After a new connection: what was published meanwhile is lost, and values are not.
+    /// Reads on a new connection. Messages published meanwhile are lost, but values are not.
     func readAgain(_ connection: Connection) throws {
         reading.messages = try snapshot(connection)
         reading.values = reading.messages
         for place in reading.watchers.indices { try readAll(place, connection) }
     }
 
-    /// - Parameter position: What was read; then what is read.
+    /// - Parameter position: What has been read. It is updated.
     private func read(_ call: String, from position: inout String, _ pattern: [Parameter], _ connection: Connection)
         throws
         -> ArraySlice<Answer.Row>
@@ -244,7 +245,7 @@ extension Session {
     }
 
     private func readAll(_ place: Int, _ connection: Connection) throws {
-        // Of which nothing is known yet.
+        // The snapshot in which nothing has been read yet.
         var position = "1:1:"
         let pattern = Parameter.text(reading.watchers[place].pattern.text)
         for row in try read("channels_new_values($1::text::pg_snapshot, $2)", from: &position, [pattern], connection) {

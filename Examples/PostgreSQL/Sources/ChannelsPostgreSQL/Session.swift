@@ -1,27 +1,27 @@
 internal import ChannelsBridge
 internal import Foundation
 
-/// What a transport has between `connect` and `close`: a thread with one connection to the server, which it makes again
-/// when it is lost.
+/// What a transport has between `connect` and `close`: a thread with a connection to the server, which it
+/// replaces when it is lost.
 ///
-/// One owner: everything here is touched by this thread only, which runs the jobs of its ``Mailbox`` and calls
-/// all handlers. In turn:
+/// Only this thread uses what is here, and it calls all handlers. Its cycle:
 ///
-/// 1. Do the jobs; a write is put in a queue.
+/// 1. Run the jobs of the ``Mailbox``, which put writes into a queue.
 /// 2. Store what is in the queue, many writes in one transaction.
-/// 3. After a bell, after a poll, and when there is room again: claim messages, and read what is new.
-/// 4. Wait for the server, a job or the next time, in `poll`.
+/// 3. After a notification or a poll, or when there is room again, claim messages and read what is new.
+/// 4. Wait in `poll` for the server, a job or the next time.
 final class Session {
     typealias OnEvent = @Sendable (TransportEvent) -> Void
 
-    /// A statement that waits to be run, in one transaction with others.
+    /// A statement that is waiting to be run, in one transaction with others.
     struct Change {
         let statement: Statement
-        /// Whether its end has to be on disk.
+        /// Whether it has to be on disk when it ends.
         var isDurable = false
-        /// Whether it waits for a connection; otherwise it fails without one.
+        /// Whether it waits for a connection. Otherwise it fails if there is none.
         var waits = false
-        /// Whether it must be the only one of its kind in a transaction, because two of them may lock in different orders.
+        /// Whether it must be the only such change in a transaction, because two of them may lock rows in
+        /// different orders.
         var locks = false
         var bytes = 0
         let end: (Session, Result<Answer, any Error>) -> Void
@@ -33,30 +33,31 @@ final class Session {
     let mailbox: Mailbox
     let onEvent: OnEvent
     private(set) var connection: Connection?
-    /// Names this connection in the database. Random, so that no other has it, in an older copy either.
+    /// Identifies this connection in the database. It is random, so that no other connection has it, even in
+    /// an older copy.
     private(set) var token: Int64 = 0
     var names: [DurableName] = []
     var reading = Reading()
 
     private var queue: [Change] = []
-    /// How many changes at the front of the queue have a transaction of their own.
+    /// How many changes at the front of the queue need their own transaction.
     private var single = 0
     private var timers: [(time: ContinuousClock.Instant, run: (Session) -> Void)] = []
     private var nextPoll = ContinuousClock.now
     private var lostAt: ContinuousClock.Instant?
     private var (attempts, nextAttempt) = (0, ContinuousClock.now)
-    /// How many messages that are not durable were lost since the connection was.
+    /// How many messages that are not durable were lost since the connection was lost.
     private var unsent = 0
     private var hasEnded = false
-    /// The cluster, and the newest transaction known to be on its disk. If it has not even begun when the connection is
-    /// made again, an older copy of the database was restored.
+    /// The cluster, and the newest transaction known to be on its disk. If that transaction has not even
+    /// begun when the session connects again, an older copy of the database was restored.
     private var history: (system: String, transaction: Int64)?
 
     private init(_ configuration: PostgreSQLConfiguration, _ mailbox: Mailbox, _ onEvent: @escaping OnEvent) {
         (self.configuration, self.mailbox, self.onEvent) = (configuration, mailbox, onEvent)
     }
 
-    /// Starts a thread, which connects.
+    /// Starts a thread, which then connects.
     static func start(
         _ configuration: PostgreSQLConfiguration,
         _ mailbox: Mailbox,
@@ -165,13 +166,13 @@ final class Session {
         unsent = 0
     }
 
-    /// The connection is lost, or an answer makes no sense.
+    /// Called when the connection is lost, or an answer makes no sense.
     private func fail(_ error: any Error) {
         guard connection != nil else { return }
         // If somebody has removed the tables, a new connection creates them.
         if let failure = error as? SQLFailure, BridgeError(failure).code != .notStored {
             onEvent(.failed(BridgeError(failure)))
-            // Not at once again.
+            // Not tried again at once.
             for place in names.indices { names[place].isWanting = false }
             return
         }
@@ -183,7 +184,7 @@ final class Session {
         failQueue()
     }
 
-    /// Ends what does not wait for a connection.
+    /// Ends the changes that do not wait for a connection.
     private func failQueue() {
         let ended = queue.filter { hasEnded || !$0.waits }
         queue.removeAll { hasEnded || !$0.waits }
@@ -191,7 +192,7 @@ final class Session {
         for change in ended { end(change, .failure(reason)) }
     }
 
-    /// Stores what is in the queue, gives back what it holds, and ends.
+    /// Stores what is in the queue, gives back the held messages, and ends.
     func close(_ once: Once<BridgeError?>) {
         guard !hasEnded else { return once.finish(.success(nil)) }
         var lost: BridgeError?
@@ -208,7 +209,7 @@ final class Session {
 
     // MARK: Changes
 
-    /// Runs a job that needs the connection, after everything that was asked for before.
+    /// Runs a job that needs the connection, after everything that was requested before.
     func perform<Value>(_ once: Once<Value>, _ subject: String?, _ body: (Connection) throws -> Value) {
         do {
             guard let connection else { throw BridgeError(hasEnded ? .closed : .notConnected) }
@@ -247,7 +248,7 @@ final class Session {
                 (bytes, locks, count) = (bytes + queue[count].bytes, locks || queue[count].locks, count + 1)
             }
             let batch = Array(queue[..<count])
-            // Nobody waits for the disk then.
+            // Nothing has to be on disk, so the server need not wait for it.
             let loosely = Statement("SELECT set_config('synchronous_commit', 'off', true)")
             let statements = (batch.contains(where: \.isDurable) ? [] : [loosely]) + batch.map(\.statement)
             do {
@@ -255,7 +256,7 @@ final class Session {
                 queue.removeFirst(count)
                 for (change, answer) in zip(batch, answers) { end(change, .success(answer)) }
             } catch let failure as SQLFailure {
-                // One of them is the reason, and the others are not.
+                // One of the changes is the reason. To find it, each gets its own transaction.
                 guard count == 1 else {
                     single = count
                     continue
@@ -263,7 +264,7 @@ final class Session {
                 queue.removeFirst()
                 end(batch[0], .failure(failure))
             } catch {
-                // They may have been stored.
+                // These may have been stored.
                 queue.removeFirst(count)
                 unsent += batch.count { $0.waits }
                 let detail = BridgeError.from(error).detail

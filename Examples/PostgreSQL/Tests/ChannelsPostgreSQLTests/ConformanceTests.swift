@@ -4,7 +4,7 @@ import ChannelsPostgreSQL
 import Synchronization
 import Testing
 
-/// What every transport has to do.
+/// What every transport must do.
 @Suite(.enabled(if: Server.shared != nil, "Examples/PostgreSQL/check starts a server"))
 struct ConformanceTests {
     @Test(arguments: TransportConformance.checks.filter { $0.requirement != .rollBack })
@@ -22,7 +22,7 @@ struct ConformanceTests {
         let suite = TransportConformance(
             timeout: .seconds(60),
             interrupt: { transport, body in
-                // The server ends the connection, and the transport makes another.
+                // The server ends the connection, and the transport connects again.
                 let name = names.withLock { $0[ObjectIdentifier(transport as! PostgreSQLTransport)]! }
                 let client = try server.client()
                 let activity = "FROM pg_stat_activity WHERE application_name = '\(name)'"

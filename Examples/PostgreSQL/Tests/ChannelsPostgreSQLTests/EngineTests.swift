@@ -4,7 +4,8 @@ import ChannelsPostgreSQL
 import ChannelsTesting
 import Testing
 
-/// What only this engine has to show: transactions that commit late, connections and sessions that end.
+/// What only this transport has to show: transactions that commit late, and connections and sessions that
+/// end.
 @Suite(.enabled(if: Server.shared != nil, "Examples/PostgreSQL/check starts a server"))
 struct EngineTests {
     private let name = "engine.n\(UInt64.random(in: .min ... .max))"
@@ -35,7 +36,7 @@ struct EngineTests {
 
     // MARK: Positions
 
-    /// It takes its number first, and commits last, when the position of every reader is behind it.
+    /// The transaction takes its number first, but commits last, when every reader has passed that number.
     @Test func whatCommitsLateIsNotSkipped() async throws {
         let (client, late) = (try Server.shared!.client(), try Server.shared!.client())
         let transport = try await connected(.shared)
@@ -45,7 +46,7 @@ struct EngineTests {
         for number in 0..<3 { try await transport.publish(message("\(number)"), durable: true) }
         try await transport.publish(message("3"), durable: false)
         _ = await (durable.first(3), plain.first(4))
-        // A name that begins in between has no position behind it either.
+        // A name that begins in between must not skip it either.
         let second = try await connected(.shared)
         let new = try await hear(on: second, "new")
         _ = await new.first(3)
@@ -73,7 +74,7 @@ struct EngineTests {
 
     // MARK: Sessions
 
-    /// Its first delivery, which is with a listener still, settles nothing any more.
+    /// The first delivery, which a listener still has, cannot settle the message any more.
     @Test func whatAKilledSessionHeldComesAgain() async throws {
         let tag = "killed-\(UInt64.random(in: .min ... .max))"
         let transport = Server.shared!.transport { $0.connection += " application_name=\(tag)" }
@@ -121,7 +122,8 @@ struct EngineTests {
         try await transport.close(timeout: .seconds(10))
     }
 
-    /// What it did in the end, nobody knows: the message is stored once, whether it is published again or not.
+    /// Whether the server has stored the message is unknown. It must be there once, even if it is published
+    /// again.
     @Test func aServerThatDoesNotAnswerIsGivenUp() async throws {
         let server = try Server()
         let (transport, events) = (server.transport { $0.answerTimeout = .seconds(5) }, Recorder<String>())
@@ -163,7 +165,7 @@ struct EngineTests {
     // MARK: Transactions
 
     @Test func anyClientPostsWithAFunction() async throws {
-        // The tables have to be there.
+        // Creates the tables.
         let other = try await connected(.shared)
         let (board, channel) = (Switchboard(), try ChannelName<[String: Int]>(validating: name))
         let bridge = Bridge(

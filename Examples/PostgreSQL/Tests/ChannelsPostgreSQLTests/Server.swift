@@ -4,9 +4,9 @@ import ChannelsPostgreSQL
 import Foundation
 import Testing
 
-/// A server with one database: the one that `check` has started, or one of a test's own.
+/// A server with one database: the one that `check` has started, or a test's own.
 final class Server: Sendable {
-    /// Nil without `check`.
+    /// The server that `check` has started; nil without it.
     static let shared = ProcessInfo.processInfo.environment["CHANNELS_POSTGRESQL"].map { Server($0, folder: nil) }
 
     /// The connection string of libpq.
@@ -15,7 +15,7 @@ final class Server: Sendable {
 
     private init(_ connection: String, folder: String?) { (self.connection, self.folder) = (connection, folder) }
 
-    /// A server of a test's own, which can be stopped and go back.
+    /// Starts a server for one test, which can stop it and restore a copy.
     init() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "channels-\(UUID())").path()
         connection = "host=\(folder) user=postgres dbname=postgres"
@@ -35,19 +35,20 @@ final class Server: Sendable {
         try Self.shell("pg_ctl start -w -D \(folder!)/data -l \(folder!)/log -o \"-c listen_addresses= -k \(folder!)\"")
     }
 
-    /// As if its machine lost power.
+    /// Stops the server as if its machine had lost power.
     func stop() throws { try Self.shell("pg_ctl stop -w -m immediate -D \(folder!)/data") }
 
     func copy() throws { try Self.shell("pg_basebackup -h \(folder!) -U postgres -c fast -D \(folder!)/copy") }
 
-    /// Puts the copy in the place of what the server has.
+    /// Replaces the server's data with the copy.
     func goBack() throws {
         try stop()
         try Self.shell("rm -rf \(folder!)/data && mv \(folder!)/copy \(folder!)/data")
         try start()
     }
 
-    /// Runs a command as a user who may run a server, which root may not. Not with `Process`: that waits for the server.
+    /// Runs a command as a user who may run a server, because root may not. It does not use `Process`, which
+    /// would wait for the server.
     private static func shell(_ command: String) throws {
         let path = "PATH=\(ProcessInfo.processInfo.environment["CHANNELS_POSTGRESQL_BIN"] ?? ""):/usr/bin:/bin"
         let user = getuid() == 0 ? "runuser -u postgres -- " : ""
@@ -64,7 +65,7 @@ final class Server: Sendable {
     func client() throws -> Client { try Client(connection) }
 }
 
-/// A connection of a test's own: what a user of libpq has.
+/// A test's own connection, as a user of libpq would have.
 final class Client: @unchecked Sendable {  // one task at a time uses it
     let handle: OpaquePointer
 
@@ -89,12 +90,12 @@ final class Client: @unchecked Sendable {  // one task at a time uses it
         }
     }
 
-    /// Runs a query until it says yes.
+    /// Runs a query until it returns true.
     func wait(until sql: String) async throws {
         while try run("SELECT \(sql)").first?.first != "t" { await Task.yield() }
     }
 
-    /// Begins a transaction, and commits it, or rolls it back.
+    /// Runs a body in a transaction, which is then committed or rolled back.
     func transaction(commits: Bool = true, _ body: (OpaquePointer) throws -> Void) throws {
         try run("BEGIN")
         defer { withExtendedLifetime(self) {} }

@@ -6,7 +6,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-// A process for `kill`, and for figures:
+// A process that tests kill, and that measures:
 //
 //     pgworker publish CONNECTION PREFIX     posts without end, and prints the number of each message that was acknowledged
 //     pgworker receive CONNECTION            writes each message into the table `results`, and settles it in that transaction
@@ -16,7 +16,7 @@ extension ChannelName<String> {
     static let sold = ChannelName<String>("kill.sold")
 }
 
-/// The user's own connection, on a queue of its own, because a call of libpq waits for the server.
+/// The user's own connection, on its own queue, because a call of libpq waits for the server.
 final class Database: Sendable {
     private let queue = DispatchQueue(label: "database")
     private let handle: Mutex<OpaquePointer>
@@ -78,7 +78,7 @@ case "publish":
                 let message = try TransportMessage(posting: text, on: board[.sold])
                 try await transport.publish(message, durable: true)
             } else {
-                // The outbox: what was sent commits with a row of ours.
+                // The outbox: the message commits together with a row of ours.
                 try await database.transaction("INSERT INTO sent VALUES ('\(text)')") {
                     try board[.sold].post(text, in: $0)
                 }
@@ -98,7 +98,7 @@ case "receive":
         configuration: configuration
     )
     let token = board[.sold].posts.listen { post in
-        // The inbox: a row of ours commits with the settlement.
+        // The inbox: a row of ours commits together with the settlement.
         try await database.transaction("INSERT INTO results VALUES ('\(post.message)')") { try post.settle(in: $0) }
     }
     try await bridge.run()
@@ -119,7 +119,7 @@ default:
     while sender.status.value.phase != .running || receiver.status.value.phase != .running { await Task.yield() }
     let start = ContinuousClock.now
     for number in 0..<count {
-        // No more than a bridge holds.
+        // Keeps fewer messages in flight than a bridge holds.
         while number - received.load(ordering: .relaxed) > 4_000 { await Task.yield() }
         board[channel].post("message \(number)")
     }

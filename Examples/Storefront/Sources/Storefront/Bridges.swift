@@ -8,10 +8,10 @@ import ServiceLifecycle
 import ChannelsNATS
 #endif
 
-/// Joins the till and the office where they are two processes. Nothing else of this program knows whether they are, and
-/// the routes do not know over what.
+/// Joins the till and the office if they are two processes. Nothing else in this program knows whether they
+/// are, and the routes do not depend on the transport.
 enum Bridges {
-    /// - Parameter url: A NATS server; nil for the file in which the ledger is.
+    /// - Parameter url: A NATS server; nil for the file that has the ledger.
     static func service(_ url: String?, _ shop: Shop) throws -> any Service {
         let routes: [BridgeRoute] =
             switch shop.role {
@@ -28,13 +28,13 @@ enum Bridges {
         )
     }
 
-    /// What a process that was killed had not booked goes to the next one after this time.
+    /// After this time, sales that a killed process had not booked go to the next one.
     private static let wait = Duration.seconds(3)
 
-    /// The sales stand in the file until the office has booked them.
+    /// The sales are in the file until the office has booked them.
     static func overFile(_ directory: String) throws -> any Transport {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        // As the ledger, which says why.
+        // `.normal`, like the ledger, which says why.
         return SQLiteTransport(
             SQLiteConfiguration(path: LedgerStore.path(directory), synchronous: .normal)
         )
@@ -42,7 +42,8 @@ enum Bridges {
 
     #if NATS
     private static func overNATS(_ url: String, _ shop: Shop) throws -> any Transport {
-        // Stored by the broker until the office has booked them: one at a time, so that the order stays.
+        // The broker stores sales until the office has booked them, one at a time, so that they stay in
+        // order.
         var sales = NATSStream("STOREFRONT", subjects: ["till.>"])
         sales.limits.age = .seconds(7 * 24 * 60 * 60)
         var configuration = NATSConfiguration(servers: [url], name: shop.role.rawValue)

@@ -7,7 +7,7 @@ struct Sale: Codable, Hashable, Sendable {
         case dinner = "Dinner"
     }
 
-    /// Chosen by whoever rings the sale up. The same id again is the same sale again.
+    /// Chosen by whoever rings up the sale. A sale with the same id is the same sale.
     let id: String
     let name: String
     let menu: Menu
@@ -16,23 +16,23 @@ struct Sale: Codable, Hashable, Sendable {
     let tip: Int
 }
 
-/// A sale that stands in the ledger, and its place there.
+/// A sale in the ledger, and its number there.
 struct Booking: Codable, Hashable, Sendable {
     let number: Int
     let sale: Sale
 }
 
-// What is said in this program, and what it is called. Names that begin with `till.` are stored until they are booked
-// where there are two processes.
+// The messages of this program, and their names. If there are two processes, messages under names that begin
+// with `till.` are stored until they are booked.
 extension ChannelName<Sale> {
-    /// Somebody pays. Who waits for the post knows that the sale is in the ledger.
+    /// Somebody pays. When the post has ended without an error, the sale is in the ledger.
     static var rung: Self { "till.rung" }
 }
 
 extension ChannelName<Booking> {
-    /// The sale is in the ledger: heard once for each, in the order of the ledger.
+    /// A sale is in the ledger. Posted once per sale, in the order of the ledger.
     static var booked: Self { "office.booked" }
-    /// A receipt is due: stored with its sale, and heard until it is mailed.
+    /// A receipt is due. Stored with its sale, and delivered until it is mailed.
     static var receipt: Self { "office.receipt" }
 }
 
@@ -42,12 +42,12 @@ extension StateName<Office> {
 }
 
 extension StateName<Int?> {
-    /// How many bills of the feed are in the ledger; nil as long as the ledger has not said so.
+    /// How many bills of the feed are in the ledger; nil until the ledger says so.
     static var billsBooked: Self { "office.bills" }
 }
 
 extension Sale {
-    /// Decodes a sale that comes from elsewhere, by HTTP or from a broker, and so may be anything.
+    /// Decodes a sale from HTTP or a broker, and validates it.
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         id = try values.decode(String.self, forKey: .id)

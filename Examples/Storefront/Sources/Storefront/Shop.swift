@@ -7,19 +7,19 @@ import ServiceLifecycle
 enum Role: String, CaseIterable, Sendable {
     /// Everything.
     case shop
-    /// The feed alone; what it rings up is booked in another process.
+    /// Only the feed. What it rings up is booked in another process.
     case till
-    /// Everything but the feed.
+    /// Everything except the feed.
     case office
 }
 
-/// The objects of one process, and what runs in it. They know the switchboard, and not each other.
+/// The objects of one process, and its services. They know the switchboard, but not each other.
 struct Shop {
     var role = Role.shop
     var port = 8080
     var directory = ".storefront"
     var rate = 2.0
-    /// The port of a page that shows what is said; nil for none.
+    /// The port of the inspector's page; nil for none.
     var inspector: Int?
     var postman: (any Postman)?
     var onRunning: @Sendable (_ port: Int) -> Void = { _ in }
@@ -27,8 +27,8 @@ struct Shop {
     let board = Switchboard()
     var logger = Logger(label: "storefront")
 
-    /// The services in the order in which they start; they end in the opposite one. So nothing is rung up any more when
-    /// the last sale is booked, and nothing is booked any more when the last receipt is sent.
+    /// Returns the services in the order in which they start. They end in reverse order, so that nothing more
+    /// is rung up when the last sale is booked, and nothing more is booked when the last receipt is sent.
     func services(_ bridge: (any Service)? = nil) throws -> [any Service] {
         var services: [any Service] = []
         if let inspector { services.append(Inspector(board, port: inspector)) }
@@ -56,7 +56,7 @@ struct Shop {
     }
 }
 
-/// Keeps those at work who only listen: channels hold their listeners weakly.
+/// Keeps objects alive that only listen, because channels hold the owners of listeners weakly.
 private struct Staff: Service {
     let members: [any AnyObject & Sendable]
 
@@ -64,6 +64,6 @@ private struct Staff: Service {
 }
 
 extension Task where Success == Never, Failure == Never {
-    /// Whether the program shuts down, or another service has failed.
+    /// Whether the program is shutting down, or another service has failed.
     static var isEnding: Bool { isShuttingDownGracefully || isCancelled }
 }

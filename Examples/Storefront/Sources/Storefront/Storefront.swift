@@ -61,7 +61,7 @@ struct Storefront: AsyncParsableCommand {
         try await group.run()
     }
 
-    /// At once, even where the output is a file.
+    /// Prints a line without buffering, even if the output is a file.
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 }
 

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Storefront
 
-/// The state at once and then every change, whatever races with it.
+/// A page receives the state at once and then every change, even if changes happen concurrently.
 struct EventTests {
     @Test func everyTabSeesEveryChangeOnceAndInOrder() async throws {
         try await withShop { shop, port async throws in
             var tabs: [Tab] = []
             for number in 1...60 {
-                // Tabs come while sales go on.
+                // Tabs are opened while sales go on.
                 if number % 12 == 1 { tabs.append(try await Tab(port)) }
                 await shop.board[.rung].postAndWait(.test("s\(number)"))
             }
@@ -39,7 +39,7 @@ struct EventTests {
             let seen = try #require(before.states.last?.version)
             let first = try #require(heard.states.first?.version)
             #expect(first > seen)
-            // Before the first state it is told how many lie between; there is none between the others.
+            // Before the first state, it is told how many it missed. None is missing after that.
             #expect(heard.missed == first - seen - 1)
             #expect(heard.states.last?.sales == 9)
         }
@@ -64,7 +64,7 @@ struct EventTests {
             try await slow.connection.reads(false)
             let quick = try await Tab(port)
             let office = shop.board.state(.office, initial: Office())
-            // More than fits into all buffers on the way; the quick tab keeps up.
+            // This is more than fits into all buffers on the way. The quick tab keeps up.
             for _ in 1...60 {
                 for _ in 1...50 { office.update { $0.hold() } }
                 let version = office.value.version
@@ -77,7 +77,7 @@ struct EventTests {
             let heard = await slow.wait(forSales: 1)
             let last = try #require(heard.states.last)
             #expect(heard.missed > 0 && last.sales == 1)
-            // What it saw and what it was told about is everything.
+            // What it saw and what it was told it had missed add up to all versions.
             #expect(first.version + heard.states.count - 1 + heard.missed == last.version)
         }
     }
@@ -90,7 +90,7 @@ struct EventTests {
             #expect(refused.status == 503 && refused.body.contains("close one"))
             tabs.removeLast().connection.close()
             var status = 503
-            // The server hears of it at once, but not before this.
+            // The server soon notices that the tab was closed, but maybe not yet.
             while status == 503 {
                 let tab = try await Tab(port)
                 status = try Answer(tab.connection.text).status

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Storefront
 
-/// The program as it is started, killed and ended.
+/// The program as a process that is started, killed and ended.
 struct ProcessTests {
-    /// Sales are rung up one after the other, each until it is acknowledged; meanwhile the program is killed again
-    /// and again.
+    /// Sales are rung up one after another, each until it is acknowledged. Meanwhile, the program is killed
+    /// again and again.
     @Test(.timeLimit(.minutes(3)))
     func everySaleIsBookedOnceAndInOrderHoweverOftenTheProgramIsKilled() async throws {
         try await withDirectory { directory in
@@ -16,7 +16,7 @@ struct ProcessTests {
             let ids = (1...120).map { "s\($0)" }
             for (index, id) in ids.enumerated() {
                 if index % 20 == 19 {
-                    // In the middle of a sale, which is sent again to the next process.
+                    // The program is killed in the middle of a sale, which is sent again to the next process.
                     let port = shop.port
                     async let unanswered = try? postSale(port, Sale.test(id).json)
                     try await shop.process.kill()
@@ -44,7 +44,7 @@ struct ProcessTests {
                 for till in 1...4 {
                     tasks.addTask {
                         var acknowledged: [String] = []
-                        // Until nobody answers any more.
+                        // Rings up sales until nobody answers any more.
                         for number in 1... {
                             let id = "till\(till)-\(number)"
                             let answer = try? await postSale(shop.port, Sale.test(id).json)
@@ -55,17 +55,17 @@ struct ProcessTests {
                         return acknowledged
                     }
                 }
-                // In the middle of the sales of the tills, and not before the first.
+                // The program ends in the middle of the tills' sales, but not before the first.
                 _ = try await answered.next(20, timeout: .seconds(60))
                 #expect(try await shop.process.terminate() == "0")
                 return try await tasks.reduce(into: []) { $0 += $1 }
             }
-            // The stream has ended with the program, and not in the middle of an event.
+            // The stream ended with the program, but not in the middle of an event.
             #expect(await tab.connection.waitForEnd().hasSuffix("0\r\n\r\n"))
             let booked = try ledger(directory)
             #expect(Set(booked).count == booked.count)
             #expect(!acknowledged.isEmpty && Set(acknowledged).isSubset(of: booked))
-            // The feed is booked without a gap, and goes on where it was.
+            // The feed is booked without a gap, and continues where it was.
             let bills = booked.filter { $0.hasPrefix("bill-") }
             #expect(bills == (1...bills.count).map { "bill-\($0)" })
             let next = try await RunningProcess(directory, ["--rate", "500"])
@@ -90,7 +90,7 @@ struct ProcessTests {
             try await inspecting.send("GET /events HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
             await inspecting.wait(for: "till.rung")
             _ = await tab.wait(forSales: 10)
-            // A connection that is kept for the next request, one that is silent, and one that reads nothing.
+            // A connection kept open for another request, a silent one, and one that reads nothing.
             let (kept, silent, slow) = (
                 try await Connection(port), try await Connection(port), try await Connection(port)
             )
@@ -160,13 +160,13 @@ struct RunningProcess {
         port = try #require(Int(address.dropLast()))
     }
 
-    /// As it was built beside the tests: where its resources are.
+    /// The program that was built next to the tests, where its resources are.
     static var program: String {
         Asset.directory.deletingLastPathComponent().appending(path: "Storefront").path
     }
 }
 
-/// The ids of the ledger in a directory, in its order. Nobody else has it open.
+/// Returns the ids in the ledger of a directory, in order. Nobody else may have it open.
 func ledger(_ directory: String) throws -> [String] {
     try DatabaseQueue(path: directory + "/ledger.sqlite").read { db in
         try String.fetchAll(db, sql: "SELECT id FROM sales ORDER BY number")

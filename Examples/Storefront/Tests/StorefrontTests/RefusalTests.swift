@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storefront
 
-/// What is wrong is refused with a status and a reason: never a 500, never silence.
+/// Bad requests are refused with a status and a reason, and never with a 500 or silence.
 struct RefusalTests {
     @Test(arguments: [
         ("", "JSON"), ("{", "JSON"), ("null", "object"), ("[]", "object"), (#""x""#, "object"),
@@ -99,7 +99,7 @@ struct RefusalTests {
         try await withShop { shop, port async throws in
             let gate = Gate()
             let slow = shop.board[.rung].listen(buffering: .oldest(1)) { _ in await gate.wait() }
-            // One is in the listener and one in its buffer.
+            // One sale is in the listener, and one in its buffer.
             async let first = postSale(port, Sale.test("s1").json)
             while gate.waitingCount == 0 { await Task.yield() }
             async let second = postSale(port, Sale.test("s2").json)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Storefront
 
-/// Each role alone, on a switchboard of its own: nobody it talks to has to be there.
+/// Each role alone on its own switchboard. Those it exchanges messages with need not be there.
 struct RoleTests {
     private let logger = {
         var logger = Logger(label: "test")
@@ -149,7 +149,7 @@ struct RoleTests {
     }
 }
 
-/// Fails at first, or waits at a gate.
+/// A postman that fails at first, or waits at a gate.
 private final class TestPostman: Postman {
     struct NoPost: Error {}
 

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Storefront
 
-/// Whoever keeps the server waiting for ten seconds is shown out; whoever waits for the server is not.
+/// A client that keeps the server waiting for ten seconds is disconnected. A client that waits for the server
+/// is not.
 struct SlowConnectionTests {
     private let patience = SlowConnections.patience
     private let moment = TimeAmount.milliseconds(1)
@@ -89,7 +90,7 @@ struct SlowConnectionTests {
         #expect(!channel.isActive)
     }
 
-    /// The same on a real server.
+    /// The same happens on a real server.
     @Test func serverClosesSilentConnections() async throws {
         try await withShop { _, port async throws in
             let connections = try await [Connection(port), Connection(port), Connection(port)]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storefront
 
-/// The feed in one process and the page in another.
+/// Runs the feed in one process and the page in another.
 struct TwoProcessTests {
     @Test(.timeLimit(.minutes(3)))
     func everyBillIsBookedOnceAndInOrderOverAFileWhicheverProcessIsKilled() async throws {

@@ -1,34 +1,35 @@
 internal import Channels
 
 /// A posted message to be published, with the context of its post.
-final class Departure: @unchecked Sendable {  // what changes is touched as its comment says
-    /// Its outcome: nil if it was sent.
+final class Departure: @unchecked Sendable {  // the comments on its variables say what guards each
+    /// The outcome of a message. The error is nil if it was sent.
     typealias End = (error: BridgeError?, isReported: Bool)
 
     let message: any Sendable
     let subject: String
     let time: Timestamp
     let trace: TraceContext?
-    /// The place that it takes up in the bridge.
+    /// The charge for its place in the bridge.
     let charge: Charge
-    /// Whether a place was kept for it, which it has however many bytes it turns out to have.
+    /// Whether a place was reserved for it, which it keeps no matter how many bytes it turns out to have.
     let isReserved: Bool
 
-    // The rest is for durable messages. While one is being encoded, it is touched by the task that does so
-    // alone; otherwise with the lock of the sender held.
+    // The variables from here to `end` are for durable messages. While a message is being encoded, only the
+    // encoding task uses them; otherwise they are guarded by the sender's lock.
 
-    /// The message for the transport. Constant from when it was encoded until it has ended.
+    /// The message for the transport. It does not change from when it is encoded until the message has ended.
     var packed: TransportMessage?
-    /// The bytes of that.
+    /// The size of `packed`.
     var bytes = 0
-    /// Its place in the order of the pipeline.
+    /// Its position in the order of the pipeline.
     var place: UInt64 = 0
     var attempts = 0
-    /// Whether an attempt was made and has not ended.
+    /// Whether an attempt is in progress.
     var isUnderWay = false
-    /// Nil as long as it is on its way. The listener of the route waits for that, and `postAndWait` for the listener.
+    /// The outcome; nil until there is one. The listener of the route waits for it, and `postAndWait` waits
+    /// for the listener.
     var end: End?
-    /// Kept until its listener has received its outcome. Used by the listener only.
+    /// Counts the message until its listener has received the outcome. Only the listener uses it, and deinit.
     private var unheard: InFlight?
 
     init(

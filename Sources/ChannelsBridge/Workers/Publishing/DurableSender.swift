@@ -1,44 +1,46 @@
 internal import Channels
 internal import Synchronization
 
-/// Publishes durable messages, several before the first is acknowledged, in order.
+/// Publishes durable messages in order, several of them before the first is acknowledged.
 ///
 /// A posted message enters the pipeline on the poster's thread. The route's listener, which handles one
 /// message at a time, only waits for the result, so it does not slow the pipeline down.
 ///
-/// `guarded` guards the pipeline and its surroundings. Messages are encoded, and results reported, without
-/// the lock.
+/// The lock of `guarded` protects the pipeline and what belongs to it. Messages are encoded, and results
+/// reported, without the lock.
 final class DurableSender: RouteSender {
     private struct Guarded {
         var pipeline: PublishPipeline
-        /// The message that the listener awaits, if it does.
+        /// The message whose outcome the listener is waiting for, if it is waiting.
         var listener: (departure: Departure, continuation: CheckedContinuation<Departure.End, Never>)?
-        /// How many were acknowledged.
+        /// How many messages were acknowledged.
         var sent = 0
-        /// Who waits for a place, in order. One that was cancelled may still be there.
+        /// The callers that are waiting for a place, in order. A cancelled one may still be among them.
         var waiters = Fifo<FirstResult<Void>>()
-        /// The posts for which a place is kept: not those that listeners make because of them.
+        /// The posts for which a place is reserved, without the posts that their listeners make.
         var posts: Set<PostPosition> = []
         var task: Task<Void, Never>?
         /// Whether the task is idle and has not been woken since.
         var isIdle = false
         var pause: Task<Void, Never>?
-        /// Whether a fault has been raised for one of the attempts since the last pause, which fail together.
+        /// Whether a fault has been raised since the last pause. Attempts made since then fail together, and
+        /// need only one.
         var hasTold = false
 
-        /// Whether the task has to be woken.
+        /// Returns whether the task has to be woken.
         mutating func wake() -> Bool {
             defer { isIdle = false }
             return isIdle
         }
 
-        /// Nil if it has not ended. Whatever had not when the pipeline was abandoned has been given up.
+        /// The outcome; nil if the message has not ended. Messages that had not ended when the pipeline was
+        /// abandoned count as closed.
         func end(of departure: Departure) -> Departure.End? {
             guard departure.end == nil, pipeline.isAbandoned else { return departure.end }
             return (BridgeError(.closed, subject: departure.subject), isReported: false)
         }
 
-        /// The listener and the outcome, if the message that it awaits has ended.
+        /// The listener and the outcome, if the message that it is waiting for has ended.
         mutating func takeListener() -> (CheckedContinuation<Departure.End, Never>, Departure.End)? {
             guard let (departure, continuation) = listener, let end = end(of: departure) else { return nil }
             listener = nil
@@ -49,17 +51,17 @@ final class DurableSender: RouteSender {
     private let context: BridgeContext
     private let packaging: Packaging
     private let guarded: Locked<Guarded>
-    /// Rings when there may be something to do, or nothing left.
+    /// Rings when there may be something to do, or nothing left to do.
     private let bell = Bell()
     private let unheard = InFlight()
-    /// How many posts are being made for which a place was kept.
+    /// How many posts with a reserved place are being made.
     private let postCount = Atomic<Int>(0)
-    /// Rings when a pause need not last any longer.
+    /// Rings when a pause may end early.
     private let restored = Bell()
-    /// Whether an attempt has failed, so that nothing more is published until it is repeated. Written with the
-    /// lock held.
+    /// Whether an attempt has failed, so that nothing more is published until it is repeated. Written only
+    /// with the lock held; read without it.
     private let hasFailed = Atomic<Bool>(false)
-    /// After this many encoded bytes, they are charged before more are encoded.
+    /// After this many bytes have been encoded, they are charged before more are encoded.
     private static let mostBytesAtOnce = 1 << 16
 
     init(_ context: BridgeContext, _ packaging: Packaging) {
@@ -76,11 +78,11 @@ final class DurableSender: RouteSender {
 
     var needs: TransportCapabilities { .durable }
 
-    /// The pipeline has the limit.
+    /// Unbounded, because the pipeline enforces the limit.
     var buffering: BufferingPolicy { .unbounded }
 
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
-        // Whoever makes such a post on this thread has counted it.
+        // A post with a reserved place is made on this thread, and has been counted before.
         let isReserved =
             postCount.load(ordering: .relaxed) > 0 && guarded.withLock { $0.posts.remove(.current) } != nil
         let departure = context.outgoing.charge(messages: 1, isForced: isReserved).map { charge in
@@ -94,18 +96,18 @@ final class DurableSender: RouteSender {
         }
         if wakes { bell.ring() }
         if isTaken { return departure }
-        // Told at once, and not behind those that wait.
+        // Refused at once, and not after the messages that are waiting.
         Switchboard.refusePost(because: drop(name, isClosed: isClosed))
         return nil
     }
 
     func send(_ departure: Departure) async throws {
-        // Usually it has ended: ends come many at a time.
+        // Usually the message has ended already, because acknowledgements arrive in batches.
         let known = guarded.withLock { $0.end(of: departure) }
         let end = if let known { known } else { await wait(for: departure) }
         defer { departure.isHeard() }
         guard let error = end.error else { return }
-        // Here and not where it failed: a handler of faults must not hold up a thread of the transport.
+        // Reported here, because a fault handler must not hold up a thread of the transport.
         if !end.isReported { context.report(error, on: departure.subject) }
         throw error
     }
@@ -158,12 +160,12 @@ final class DurableSender: RouteSender {
         }
     }
 
-    /// Resumes the listener if the message that it awaits has ended.
+    /// Resumes the listener if the message that it is waiting for has ended.
     private func tell() {
         if let (listener, end) = guarded.withLock({ $0.takeListener() }) { listener.resume(returning: end) }
     }
 
-    /// A message that is not in the pipeline has failed.
+    /// Records the failure of a message that is not in the pipeline.
     private func fail(_ departure: Departure, _ error: BridgeError, isReported: Bool = false) {
         guarded.withLock { _ in departure.end = (error, isReported) }
         tell()
@@ -195,9 +197,9 @@ final class DurableSender: RouteSender {
             refused += guarded.pipeline.encoded(encoded, rest: departures[next...])
             return guarded.pipeline.isAbandoned
         }
-        // Otherwise they have been counted, and their ends are known.
+        // If the sender was abandoned, they have been counted and have an outcome.
         for departure in refused where !isAbandoned {
-            // There is no room for its bytes: the newest message is dropped.
+            // There is no room for the bytes of this message, which is the newest, so it is dropped.
             fail(departure, drop(departure.subject, isClosed: false), isReported: true)
         }
     }
@@ -207,7 +209,7 @@ final class DurableSender: RouteSender {
             guard !hasFailed.load(ordering: .relaxed) else {
                 return guarded.withLock { $0.pipeline.putBack(departures[index...]) }
             }
-            // Encoded before; this task alone counts attempts.
+            // Encoded before. Only this task counts attempts.
             guard let message = departure.packed else { continue }
             let attempt = departure.attempts
             do {
@@ -234,7 +236,7 @@ final class DurableSender: RouteSender {
             case .isToBeRepeated: hasFailed.store(true, ordering: .relaxed)
             case .wasKnown: break
             }
-            // What somebody has to do something about is told at once.
+            // An error that somebody has to act on is reported at the first attempt.
             let isLong =
                 outcome == .isToBeRepeated
                 && (attempt % BridgeConfiguration.attemptsPerFault == 0 || attempt == 1 && error?.code == .notStored)
@@ -246,7 +248,7 @@ final class DurableSender: RouteSender {
             if error != nil { context.count(\.failed) }
         }
         if wakes { bell.ring() }
-        // It is not lost, but should be looked at.
+        // The message is not lost, but somebody should know.
         if tells, let error { context.report(error, on: departure.subject) }
     }
 
@@ -263,7 +265,7 @@ final class DurableSender: RouteSender {
 
     // MARK: Waiting for room
 
-    /// Waits for a place, in turn, for ``postReserved(at:_:)``, which has to follow.
+    /// Waits in turn for a place. The caller then has to call ``postReserved(at:_:)``.
     ///
     /// - Throws: ``BridgeError/Code/closed``, `CancellationError`.
     func reserve(for name: String) async throws {
@@ -272,13 +274,13 @@ final class DurableSender: RouteSender {
         guarded.withLock { $0.waiters.append(place) }
         admit()
         do { try await place.valueUnlessCancelled() } catch {
-            // One that was cancelled would stay until there is room.
+            // A cancelled caller would otherwise stay in the list until there is room.
             guarded.withLock { $0.waiters.removeAll { $0 === place } }
             throw error is CancellationError ? error : BridgeError(.closed, subject: name)
         }
     }
 
-    /// Makes a post with a place that is kept, which uses it or not: then it is given back.
+    /// Makes a post with a reserved place. If the post does not use the place, it is given back.
     ///
     /// - Parameter position: The position of the post.
     func postReserved<Result>(at position: @autoclosure () -> PostPosition = .next, _ body: () -> Result) -> Result {
@@ -300,7 +302,7 @@ final class DurableSender: RouteSender {
     private func giveBackPlaces(_ count: Int) {
         let wakes = guarded.withLock { guarded in
             guarded.pipeline.giveBackPlaces(count)
-            // It may be done now.
+            // The pipeline may be done now.
             return guarded.pipeline.isClosed && guarded.wake()
         }
         if wakes { bell.ring() }
@@ -309,7 +311,7 @@ final class DurableSender: RouteSender {
     /// Whether posts are no longer published, even with a reserved place.
     var isAbandoned: Bool { guarded.withLock { $0.pipeline.isAbandoned } }
 
-    /// Gives free places to waiting senders, or fails them if there will be none.
+    /// Gives free places to waiting callers, or fails them if there will be no more places.
     private func admit() {
         while true {
             let (admitted, isClosed) = guarded.withLock { guarded in
@@ -323,14 +325,15 @@ final class DurableSender: RouteSender {
             }
             let cancelled = admitted.filter { !$0.finish(isClosed ? .failure(BridgeError(.closed)) : .success(())) }
             if isClosed || cancelled.isEmpty { return }
-            // Their places are for others.
+            // The places of cancelled callers go to others.
             giveBackPlaces(cancelled.count)
         }
     }
 
     // MARK: Refusing
 
-    /// - Parameter isClosed: Whether that is the reason.
+    /// - Parameter isClosed: Whether the message is dropped because the sender is closed, and not because
+    ///   there is no room.
     private func drop(_ subject: String, isClosed: Bool) -> BridgeError {
         let (limit, byteLimit) = (context.configuration.routeLimit, context.configuration.routeByteLimit)
         let detail =
@@ -352,7 +355,7 @@ final class DurableSender: RouteSender {
         admit()
         bell.ring()
         await task?.value
-        // The pipeline is done or abandoned: no task waits for it.
+        // The pipeline is done or abandoned, so nothing waits for the pause.
         let pause = guarded.withLock { $0.pause }
         pause?.cancel()
         await pause?.value

@@ -2,13 +2,13 @@ internal import Channels
 
 /// Sends the messages posted in this process on the names that match a pattern.
 ///
-/// It listens from its creation on: messages posted before the transport is connected wait.
+/// It listens as soon as it is created. Messages posted before the transport is connected wait.
 final class OutgoingWorker: RouteWorker {
     private let pattern: ChannelPattern
     /// The patterns of routes that take precedence.
     private let earlier: [ChannelPattern]
     private let sender: any RouteSender
-    /// Owns the listener, which holds the sender.
+    /// Keeps the listener, which holds the sender.
     private let token: ListenerToken
     /// Keeps the channel of a name alive, so that posting need not create one.
     private let channel: (any AnyObject & Sendable)?
@@ -34,7 +34,7 @@ final class OutgoingWorker: RouteWorker {
 
     deinit { abandon() }
 
-    /// What publishes a name; nil if another route does, or this one is not durable.
+    /// The sender that publishes a name; nil if another route does, or this one is not durable.
     func durableSender(of name: String) -> DurableSender? {
         guard pattern.matches(name), !earlier.contains(where: { $0.matches(name) }) else { return nil }
         return sender as? DurableSender
@@ -56,14 +56,14 @@ final class OutgoingWorker: RouteWorker {
     }
 
     func abandon() {
-        // First: the sender waits for the listener's messages.
+        // The listener ends first, because the sender waits for its messages.
         token.cancel()
         sender.abandon()
     }
 
     func add(to statistics: inout BridgeStatistics) {
         sender.add(to: &statistics)
-        // Those of a durable route are counted when it gives up.
+        // A durable sender counts its dropped messages itself, when it is abandoned.
         if sender is PromptSender { statistics.dropped += token.droppedCount + token.discardedCount }
     }
 }

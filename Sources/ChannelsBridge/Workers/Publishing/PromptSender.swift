@@ -1,7 +1,7 @@
 internal import Channels
 internal import Synchronization
 
-/// Sends messages that are not durable: each is handed to the transport, once.
+/// Sends messages that are not durable: each is handed to the transport once.
 final class PromptSender: RouteSender {
     private let context: BridgeContext
     private let packaging: Packaging
@@ -48,7 +48,8 @@ final class PromptSender: RouteSender {
         await unsent.wait()
     }
 
-    /// That releases the listener's queued messages, and ends the one being sent.
+    /// Accepts no more messages. The route's worker cancels the listener, which discards its queued messages,
+    /// and the bridge closes the transport, which ends the message being sent.
     func abandon() {
         isOpen.store(false, ordering: .releasing)
     }

@@ -3,33 +3,34 @@ internal import Channels
 /// The durable messages of one route that are not acknowledged yet, in the order in which they were posted:
 /// the transitions, without locks.
 ///
-/// Several are published before the first is acknowledged. If an attempt fails, nothing more is published
-/// until every attempt that was made has ended; then those that failed are published again, in order, before
-/// the others. Nothing is given up because it takes long: what does not fit is refused when it is posted.
+/// Several messages are published before the first is acknowledged. If an attempt fails, nothing more is
+/// published until all attempts in progress have ended. Then the failed ones are published again, in order,
+/// before the others. No message is given up because it takes too long; a message that does not fit is
+/// refused when it is posted.
 ///
-/// What changes of a ``Departure`` in the pipeline is guarded like the pipeline itself.
+/// The variables of a ``Departure`` in the pipeline are guarded like the pipeline itself.
 struct PublishPipeline: Sendable {
     enum Action {
-        /// Encode these in order, then call ``encoded(_:rest:)``.
+        /// Encode these messages in order, then call ``encoded(_:rest:)``.
         case encode([Departure])
-        /// Publish these in order, and call ``ended(_:attempt:with:)`` for each, or ``putBack(_:)`` with the last
-        /// ones.
+        /// Publish these messages in order. Call ``ended(_:attempt:with:)`` for each, or ``putBack(_:)`` for
+        /// the last ones.
         case publish([Departure])
-        /// Wait, and then end the pause: ``isPaused``.
+        /// Wait, and then set ``isPaused`` to false.
         case pause(attempts: Int)
         /// There is nothing to do now.
         case wait
-        /// There will be nothing to do any more.
+        /// There will never be anything to do again.
         case done
     }
 
     /// The outcome of an attempt.
     enum End { case acknowledged, failed, refused }
 
-    /// The outcome of its message.
+    /// What an attempt means for its message.
     enum Outcome {
         case isOver, isToBeRepeated
-        /// It had ended before, or the pipeline has been abandoned.
+        /// The message had ended before, or the pipeline has been abandoned.
         case wasKnown
     }
 
@@ -37,26 +38,26 @@ struct PublishPipeline: Sendable {
     private let byteLimit: Int
     private let window: Int
 
-    /// How many are encoded at a time before they are published in a row: the connection writes them
+    /// How many messages are encoded before they are published in a row, so that the connection writes them
     /// together.
     private static let batch = 64
 
     private var unencoded = Fifo<Departure>()
-    /// How many of them are being encoded.
+    /// How many messages are being encoded.
     private var encoding = 0
     private var waiting = Fifo<Departure>()
     /// How many attempts are in flight.
     private var unacknowledged = 0
-    /// Attempts that failed, to be repeated.
+    /// Messages whose attempt has failed and is to be repeated.
     private var failed: [Departure] = []
     private var lastPlace: UInt64 = 0
     private var failuresInARow = 0
     private var bytes = 0
-    /// Places for messages that will be taken.
+    /// Places reserved for messages that will be taken.
     private var reserved = 0
     /// Whether messages may be published.
     var isReady = false
-    /// Whether attempts have failed, until the caller ends the pause.
+    /// Whether attempts have failed; the caller ends the pause by setting it to false.
     var isPaused = false
     private(set) var isClosed = false
     private(set) var isAbandoned = false
@@ -76,27 +77,27 @@ struct PublishPipeline: Sendable {
     /// Whether another message would be taken.
     var hasRoom: Bool { !isClosed && count + reserved < limit && bytes < byteLimit }
 
-    /// Whether a place may be kept. Only for a few messages whose bytes are not known yet: they are taken in
-    /// any case.
+    /// Whether a place may be reserved. The number is small, because a message with a reserved place is taken
+    /// no matter how many bytes it has.
     var mayReserve: Bool { hasRoom && unencoded.count + encoding + reserved < Self.batch }
 
-    /// Keeps a place for a message. To be called where ``mayReserve`` says so.
+    /// Reserves a place for a message. Call it only if ``mayReserve`` is true.
     mutating func reserve() {
         reserved += 1
     }
 
-    /// Places that were kept are not needed.
+    /// Gives back reserved places.
     mutating func giveBackPlaces(_ count: Int) {
         reserved -= count
     }
 
-    /// Whether the end of an attempt is worth a look at ``next()``: a quarter of the window is free, so that the
-    /// task that publishes wakes for many messages at a time, or there is nothing else to publish.
+    /// Whether to call ``next()`` after an attempt has ended: only if a quarter of the window is free, so
+    /// that the publishing task wakes for many messages at a time, or if there is nothing else to publish.
     var isWorthALook: Bool {
         unacknowledged <= window - max(window / 4, 1) || !failed.isEmpty || waiting.isEmpty && unencoded.isEmpty
     }
 
-    /// Takes a message. One for which a place was kept is taken also after ``close()``.
+    /// Takes a message. One with a reserved place is taken even after ``close()``.
     ///
     /// - Returns: Whether there was room.
     mutating func take(_ departure: Departure) -> Bool {
@@ -106,15 +107,15 @@ struct PublishPipeline: Sendable {
         return true
     }
 
-    /// Takes no more messages, but those for which places were kept.
+    /// Stops taking messages, except those with a reserved place.
     mutating func close() {
         isClosed = true
     }
 
-    /// What to do next.
+    /// Returns what to do next.
     mutating func next() -> Action {
         if isReady, !isPaused, !failed.isEmpty, unacknowledged == 0 {
-            // In order, and before those that were never published.
+            // Failed messages come in order, before those that were never published.
             failed.sort { $0.place < $1.place }
             waiting.prepend(failed)
             failed = []
@@ -139,11 +140,11 @@ struct PublishPipeline: Sendable {
         return .publish(departures)
     }
 
-    /// Messages were encoded.
+    /// Records that messages were encoded.
     ///
-    /// - Parameter rest: Those of the same action that were not.
-    /// - Returns: Those for whose bytes there is no room, in order. A single larger message is taken, and one
-    ///   for which a place was kept.
+    /// - Parameter rest: Those of the same action that were not encoded.
+    /// - Returns: The messages for whose bytes there is no room, in order. A message with a reserved place is
+    ///   always taken, and so is a larger one if it is alone.
     mutating func encoded(_ departures: [Departure], rest: ArraySlice<Departure>) -> [Departure] {
         encoding = 0
         if isAbandoned { return [] }
@@ -162,7 +163,8 @@ struct PublishPipeline: Sendable {
         return refused
     }
 
-    /// These, the last of those to publish, were not: an earlier one has failed meanwhile.
+    /// Takes back the last messages of a ``Action/publish(_:)``, which were not published because an earlier
+    /// one has failed.
     mutating func putBack(_ departures: ArraySlice<Departure>) {
         guard !isAbandoned else { return }
         for departure in departures {
@@ -191,8 +193,8 @@ struct PublishPipeline: Sendable {
 
     /// Gives up everything.
     ///
-    /// - Returns: How many are not acknowledged, and those of them that the pipeline had, to be released without a
-    ///   lock.
+    /// - Returns: How many messages are not acknowledged, and those of them that were in the pipeline, to be
+    ///   released without a lock.
     mutating func abandon() -> (count: Int, released: [Departure]) {
         (isClosed, isAbandoned) = (true, true)
         defer {

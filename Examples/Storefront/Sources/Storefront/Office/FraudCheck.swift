@@ -1,7 +1,7 @@
 import Channels
 import Logging
 
-/// Holds what cannot be right, before anybody hears of it.
+/// Holds sales that cannot be right, before any listener receives them.
 ///
 /// An interceptor runs where the sale is posted, before the listeners.
 final class FraudCheck: Sendable {
@@ -16,7 +16,7 @@ final class FraudCheck: Sendable {
         }
     }
 
-    /// Why a sale is held; nil if it is not.
+    /// Returns why a sale is held; nil if it is not.
     static func suspicion(_ sale: Sale) -> String? {
         if sale.tip > sale.bill { return "the tip is larger than the bill" }
         if sale.bill > sale.guests * 100_000 { return "more than $1,000 for each guest" }

@@ -4,12 +4,12 @@ import ChannelsSQLite
 import Foundation
 import GRDB
 
-/// The ledger on disk: one row for each sale, and whether its receipt has been mailed.
+/// The ledger on disk: a row for each sale, which also says whether its receipt has been mailed.
 ///
-/// A row is written in one transaction with the message that its receipt is due, so that both are there together or not
-/// at all, however the process ends. The id is unique: that is what makes "at least once" exactly once.
+/// A row is written in the same transaction as the message that its receipt is due, so both are there or
+/// neither is, however the process ends. The id is unique, which turns "at least once" into exactly once.
 final class LedgerStore: Sendable {
-    /// What has become of the receipt.
+    /// The state of a receipt.
     enum Mail: Int { case due, sent, undeliverable }
 
     struct InUse: Error, CustomStringConvertible {
@@ -21,27 +21,28 @@ final class LedgerStore: Sendable {
 
     let directory: String
     private let queue: DatabaseQueue
-    /// The descriptor of a file that only one office has locked.
+    /// The descriptor of a file that only one office can lock.
     private let lock: Int32
 
     init(directory: String) throws {
         self.directory = directory
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        // A second office is refused, instead of showing half of the sales. The system unlocks what is killed.
+        // A second office is refused, because each would only show some of the sales. If the process is
+        // killed, the system releases the lock.
         lock = open(directory + "/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             close(lock)
             throw InUse(directory: directory)
         }
         var configuration = Configuration()
-        // The till and the mail write to the file, too: the lock is looked for often.
+        // The till and the mail also write to the file, so this tries to lock it often.
         configuration.busyMode = .callback { looks in
             usleep(2_000)
             return looks < 5_000
         }
         configuration.prepareDatabase { db in
-            // What is committed outlives the process; to outlive a power cut, too, set synchronous to FULL, which
-            // waits for the disk at each sale.
+            // A commit survives the end of the process. To survive a power failure as well, set synchronous
+            // to FULL, which waits for the disk at each sale.
             try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
         }
         queue = try DatabaseQueue(path: Self.path(directory), configuration: configuration)
@@ -65,9 +66,9 @@ final class LedgerStore: Sendable {
 
     deinit { close(lock) }
 
-    /// Books a sale, and says in the same transaction that its receipt is due.
+    /// Books a sale, and posts in the same transaction that its receipt is due.
     ///
-    /// - Returns: Nil if a sale with this id is there already.
+    /// - Returns: The booking; nil if there already is a sale with this id.
     func book(_ sale: Sale, on board: Switchboard) async throws -> Booking? {
         try await queue.write { db in
             let insert = try db.cachedStatement(
@@ -99,7 +100,7 @@ final class LedgerStore: Sendable {
         }
     }
 
-    /// - Returns: Whether this was not known: after a crash, a receipt may be mailed twice.
+    /// - Returns: Whether this is new. After a crash, a receipt may be mailed twice.
     func settle(_ number: Int, _ mail: Mail) async throws -> Bool {
         try await queue.write { db in
             let update = try db.cachedStatement(sql: "UPDATE sales SET mail = ? WHERE number = ? AND mail = 0")
@@ -108,7 +109,7 @@ final class LedgerStore: Sendable {
         }
     }
 
-    /// The office as it stands, from all sales.
+    /// Returns the current state of the office, computed from all sales.
     func office() throws -> Office {
         try queue.read { db in
             var office = Office()

@@ -6,7 +6,8 @@ import Synchronization
 
 /// Sends receipts.
 protocol Postman: Sendable {
-    /// Throws where it has to be tried again. May be called twice for one sale, after a crash: its number tells.
+    /// Sends a receipt, or throws if it has to be tried again. After a crash, it may be called twice for one
+    /// sale, which the number reveals.
     func send(_ receipt: Booking) async throws
 }
 
@@ -17,14 +18,14 @@ struct LoggingPostman: Postman {
     func send(_ receipt: Booking) async throws { logger.debug("receipt \(receipt.number) for \(receipt.sale.id)") }
 }
 
-/// Mails a receipt for each sale, in order, and tries again where that fails.
+/// Mails a receipt for each sale, in order, and tries again if that fails.
 ///
-/// What is due stands in the file of the ledger, stored with its sale, until this listener has returned: a slow postman
-/// holds nobody up, and what is left at the end is sent after the next start.
+/// A receipt that is due is stored with its sale in the file of the ledger until this listener has returned.
+/// A slow postman therefore holds nobody up, and what is left at the end is sent after the next start.
 final class MailQueue: Service {
     private static let attempts = 5
 
-    /// Leaves the receipt in the file.
+    /// Thrown to leave a receipt in the file.
     private struct Closing: Error {}
 
     private let store: LedgerStore
@@ -50,7 +51,7 @@ final class MailQueue: Service {
 
     func run() async throws {
         try await withGracefulShutdownHandler {
-            // Returns when the call under way has finished: with the receipt it is at.
+            // Returns when the current call has finished with its receipt.
             try await cancelWhenGracefulShutdown { [bridge] in try await bridge.run() }
         } onGracefulShutdown: {
             self.isClosing.store(true, ordering: .relaxed)

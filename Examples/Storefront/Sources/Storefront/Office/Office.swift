@@ -1,8 +1,9 @@
-/// What the page shows: a state, so that who comes late gets it as it is, and then every change.
+/// What the page shows. It is a state, so that a late listener receives its current value and then every
+/// change.
 struct Office: Encodable, Sendable {
     static let recentCount = 8
 
-    /// One more with each change: who knows two versions knows how many changes lie between them.
+    /// Increases by one with each change, so that two versions tell how many changes are between them.
     private(set) var version = 0
     var sales = 0
     var guests = 0
@@ -12,10 +13,10 @@ struct Office: Encodable, Sendable {
     var tips = 0
     /// Sales that the fraud check has stopped since the start.
     var held = 0
-    /// Receipts sent.
+    /// The number of receipts sent.
     var mailed = 0
     var stock = Stock()
-    /// The last sales, the newest first.
+    /// The latest sales, newest first.
     var recent: [Booking] = []
 
     mutating func add(_ booking: Booking) {

@@ -1,7 +1,7 @@
 import Channels
 import Logging
 
-/// How many portions of each menu are left. It follows from what was served, so it need not be stored.
+/// How many portions of each menu are left. This follows from what was served, so it need not be stored.
 struct Stock: Codable, Hashable, Sendable {
     struct Shelf: Codable, Hashable, Sendable {
         let menu: Sale.Menu
@@ -27,7 +27,8 @@ struct Stock: Codable, Hashable, Sendable {
     }
 }
 
-/// Takes from the shelf what is sold, and reorders in time. An actor: what it keeps is touched by one call at a time.
+/// Takes what is sold from the shelf, and reorders in time. It is an actor, so that one call at a time uses
+/// its stock.
 actor StockKeeper {
     private var stock: Stock
     private let office: StateChannel<Office>

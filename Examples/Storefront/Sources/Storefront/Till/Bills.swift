@@ -1,8 +1,9 @@
 import Foundation
 
-/// The real bills that the feed replays: 244 of a restaurant, over and over. See Resources/LICENSE-tips.txt.
+/// The real bills that the feed replays: 244 from a restaurant, over and over. See
+/// Resources/LICENSE-tips.txt.
 struct Bills: Sendable {
-    /// How the ids of these sales begin. Nobody else may use it.
+    /// What the ids of these sales begin with. No other sale may use it.
     static let prefix = "bill-"
 
     private let lines: [Substring]
@@ -12,7 +13,7 @@ struct Bills: Sendable {
         lines = try String(contentsOf: file, encoding: .utf8).split(whereSeparator: \.isNewline).dropFirst().map { $0 }
     }
 
-    /// The bill with a number, from 1. Any number has one, and always the same.
+    /// The bill with a number, counted from 1. Every number has a bill, and always the same one.
     subscript(number: Int) -> Sale {
         // total_bill, tip, sex, smoker, day, time, size
         let fields = lines[(number - 1) % lines.count].split(separator: ",")

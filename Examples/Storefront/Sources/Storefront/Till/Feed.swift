@@ -2,11 +2,11 @@ import Channels
 import Logging
 import ServiceLifecycle
 
-/// Rings up one bill after the other, at a steady rate.
+/// Rings up one bill after another, at a steady rate.
 struct Feed: Service {
     let board: Switchboard
     let bills: Bills
-    /// Sales in a second.
+    /// How many sales per second.
     let rate: Double
     let logger: Logger
 
@@ -18,10 +18,10 @@ struct Feed: Service {
             let report = await board[.rung].postAndWait(bills[number])
             if report.isComplete {
                 number += 1
-                // Catches up, but not with what a machine that was asleep has slept through.
+                // Catches up, but only by a second, because the machine may have been asleep.
                 next = max(next + .seconds(1 / rate), .now - .seconds(1))
             } else {
-                // Nothing is skipped: the ledger knows the bill by its id, whatever has become of it.
+                // The bill is tried again. If it has been booked after all, the ledger recognizes its id.
                 logger.warning("bill \(number) is not booked yet: \(report)")
                 next = .now + .seconds(1)
             }
@@ -29,14 +29,14 @@ struct Feed: Service {
         }
     }
 
-    /// Behind what an earlier run has rung up.
+    /// Returns the number after the last bill that an earlier run has rung up.
     private func firstNumber() async -> Int {
         let booked = board.state(.billsBooked, initial: nil)
         let known = await cancelWhenGracefulShutdown { await booked.first { $0 != nil } }
         return ((known ?? nil) ?? 0) + 1
     }
 
-    /// Ends early when the process shuts down. What is being posted is not interrupted, only the pause is.
+    /// Waits, and ends early when the process shuts down. Only this pause is interrupted, and not a post.
     private func pause(until time: ContinuousClock.Instant) async {
         try? await cancelWhenGracefulShutdown { try await Task.sleep(until: time, clock: .continuous) }
     }

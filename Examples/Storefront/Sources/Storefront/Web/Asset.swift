@@ -1,12 +1,12 @@
 import Foundation
 import Hummingbird
 
-/// A file of the page, as it lies in Resources/page.
+/// A file of the page, from Resources/page.
 struct Asset: Sendable {
     let path: String
     let response: Response
 
-    /// Where the resources are, beside the program.
+    /// The directory of the resources, next to the program.
     static var directory: URL { Bundle.module.bundleURL }
 
     private init(_ path: String, file: String, type: String) throws {
@@ -20,7 +20,7 @@ struct Asset: Sendable {
         )
     }
 
-    /// Everything that is served, and as what.
+    /// All files that are served, with their content types.
     private static let files = [
         "/": ("index.html", "text/html; charset=utf-8"),
         "/style.css": ("style.css", "text/css; charset=utf-8"),

@@ -5,21 +5,23 @@ import Hummingbird
 import ServiceLifecycle
 import Synchronization
 
-/// The office as the open pages hear it, as server-sent events.
+/// Sends the office to the open pages, as server-sent events.
 ///
-/// Each page gets the state at once, and then every change: no change is left out in silence, none comes twice.
-/// A page that reads slowly is told how many changes it missed, and gets the newest; it slows nobody down.
+/// Each page receives the state at once, and then every change. No change is left out silently or sent twice.
+/// A page that reads slowly is told how many changes it missed and receives the newest state; it slows nobody
+/// down.
 final class PageEvents: Service {
-    /// A version of the office, with the texts that are the same for all pages.
+    /// A version of the office, with the texts that all pages share.
     private struct Rendered: Sendable {
         var office = Office()
-        /// What leads from each of the versions before to the next, the oldest first. None while no page was open.
+        /// The changes from each earlier version to the next, oldest first. There are none for the time when
+        /// no page was open.
         var changes: [String] = []
-        /// Counts on while nothing changes, so that a page that has gone is noticed.
+        /// Keeps counting while nothing changes, so that closed pages are noticed.
         var beats = 0
 
         mutating func add(_ change: String, to office: Office) {
-            // Where a version is missing, who has an older one gets the whole office.
+            // If a version is missing, pages with an older one receive the whole office.
             if office.version != self.office.version + 1 { changes = [] }
             self.office = office
             changes.append(change)
@@ -28,17 +30,17 @@ final class PageEvents: Service {
     }
 
     static let pagesAtMost = 32
-    /// By how many changes a page may be behind and still get each of them.
+    /// How many changes a page may be behind and still receive each of them.
     private static let changesAtMost = 256
 
     private let rendered = StateChannel(Rendered())
-    /// Tells this run of the program from others, whose versions are numbered alike.
+    /// Identifies this run of the program, because other runs use the same numbers for their versions.
     private let run = String(UInt64.random(in: 1 ... .max), radix: 36)
     private let seats = Seats(pagesAtMost)
 
     init(_ office: StateChannel<Office>) {
         rendered.set(Rendered(office: office.value))
-        // Async, so that it runs apart from whoever changes the office.
+        // The closure is async, so that it does not run on the thread that changes the office.
         office.listen(self, buffering: .newest(Self.changesAtMost)) { me, office async in me.render(office) }
     }
 
@@ -59,15 +61,15 @@ final class PageEvents: Service {
         rendered.update { $0.add(text, to: office) }
     }
 
-    /// An event with what it says of the office.
+    /// Returns the text of an event about the office.
     private func text(_ event: String, _ office: Office) -> String {
-        // The type has nothing that JSON cannot say.
+        // Encoding cannot fail, because JSON can represent every value of this type.
         let json = (try? JSONEncoder.sorted.encode(office)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
         return "id: \(run).\(office.version)\nevent: \(event)\ndata: \(json)\n\n"
     }
 
-    /// What to send to a page that has seen a version, or none: the changes since, or the whole office where there are
-    /// too many.
+    /// Returns what to send to a page that has seen a version or none: the changes since, or the whole office
+    /// if there are too many.
     private func text(_ rendered: Rendered, after last: inout Int?) -> String {
         let version = rendered.office.version
         guard version != last else { return ": still here\n\n" }
@@ -86,9 +88,10 @@ final class PageEvents: Service {
                 message: "\(Self.pagesAtMost) pages are open; close one"
             )
         }
-        // What the page has seen, if it was connected to this run before.
+        // The version that the page has seen, if it was connected to this run before.
         let last = request.headers[.lastEventID].flatMap { version(in: $0) }
-        // The newest only: it has what a page needs that is a little behind.
+        // Only the newest value is buffered, because it contains the changes for a page that is a little
+        // behind.
         let versions = rendered.messages()
         return Response(
             status: .ok,
@@ -99,7 +102,8 @@ final class PageEvents: Service {
                     try await writer.write("retry: 1000\n\n")
                     for await version in versions.cancelOnGracefulShutdown() {
                         try await writer.write(self.text(version, after: &last))
-                        // Nobody sees more than fifty pictures a second: what comes meanwhile is sent in one piece.
+                        // Nobody sees more than fifty pictures a second, so changes in between are sent
+                        // together.
                         try await Task.sleep(for: .milliseconds(20))
                     }
                 }
@@ -109,7 +113,7 @@ final class PageEvents: Service {
         )
     }
 
-    /// The version in an id of this run.
+    /// Returns the version in an event id of this run; nil for any other.
     private func version(in id: String) -> Int? {
         let parts = id.split(separator: ".")
         guard parts.count == 2, parts[0] == run, let version = Int(parts[1]), version >= 0 else { return nil }
@@ -125,7 +129,7 @@ extension ResponseBodyWriter {
     fileprivate mutating func write(_ text: String) async throws { try await write(ByteBuffer(string: text)) }
 }
 
-/// A bounded number of seats. One that is let go is free again.
+/// A limited number of seats. A seat is free again once it is released.
 private final class Seats: Sendable {
     final class Seat: Sendable {
         private let seats: Seats

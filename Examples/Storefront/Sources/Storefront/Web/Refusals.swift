@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Gives each refusal its status and a reason; nothing that goes wrong here is the client's to guess.
+/// Gives each refusal a status and a reason, so that no client has to guess what went wrong.
 struct Refusals<Context: RequestContext>: RouterMiddleware {
     let logger: Logger
 
@@ -33,10 +33,12 @@ struct Refusals<Context: RequestContext>: RouterMiddleware {
     }
 }
 
-/// Refuses what another site makes a browser send: a foreign `Host` (a name that was made to point here) or `Origin`.
+/// Refuses requests that another site makes a browser send: those with a foreign `Host` (a name that was made
+/// to point here) or `Origin`.
 ///
-/// Of a target with a host, `GET http://evil.example/`, NIO hands on the path only, so it is judged by its `Host`, too.
-/// That is what a client sends to a proxy; no site can make a browser send it here.
+/// If the request target has a host, as in `GET http://evil.example/`, NIO passes on only the path, so such a
+/// request is also judged by its `Host`. Clients send these to proxies; no site can make a browser send one
+/// here.
 struct OwnOriginOnly<Context: RequestContext>: RouterMiddleware {
     func handle(_ request: Request, context: Context, next: (Request, Context) async throws -> Response) async throws
         -> Response
@@ -51,7 +53,7 @@ struct OwnOriginOnly<Context: RequestContext>: RouterMiddleware {
     }
 
     private static func isLoopback(_ authority: String) -> Bool {
-        // Behind the last colon there is a port, or the end of an IPv6 address, which is in brackets.
+        // After the last colon there is a port, or the end of an IPv6 address, which is in brackets.
         let end = authority.lastIndex(of: ":").flatMap { authority.hasSuffix("]") ? nil : $0 } ?? authority.endIndex
         return ["127.0.0.1", "localhost", "[::1]"].contains(authority[..<end].lowercased())
     }

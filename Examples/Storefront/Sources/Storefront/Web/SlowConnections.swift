@@ -1,9 +1,10 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection that keeps the server waiting: for a whole request, or until it reads what it is sent.
+/// Closes a connection that keeps the server waiting for a complete request, or does not read what it is
+/// sent.
 ///
-/// An event stream may be silent for as long as it likes, because it is the client that waits.
+/// An event stream may be silent for any length of time, because then the client is waiting.
 final class SlowConnections: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -12,14 +13,14 @@ final class SlowConnections: ChannelDuplexHandler, RemovableChannelHandler {
 
     static let patience = TimeAmount.seconds(10)
 
-    // Guarded by the connection's event loop.
+    // Only the connection's event loop uses these.
     private var requests = 0
     private var responses = 0
     private var awaitedRequest: Scheduled<Void>?
     private var awaitedReader: Scheduled<Void>?
 
     func handlerAdded(context: ChannelHandlerContext) {
-        // So that what a slow page has not read waits here, where it is replaced by what is newer.
+        // A small buffer, so that what a slow page has not read waits here, where newer data replaces it.
         context.channel.setOption(ChannelOptions.socketOption(.so_sndbuf), value: 64 * 1024).assumeIsolated()
             .whenComplete { _ in }
         if context.channel.isActive { awaitRequest(context) }
@@ -33,7 +34,7 @@ final class SlowConnections: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .end = unwrapInboundIn(data) {
             requests += 1
-            // Now the client waits, unless it was refused before it had sent everything.
+            // Now the client is waiting, unless it was refused before it had sent everything.
             if requests > responses { awaitedRequest?.cancel() }
         }
         context.fireChannelRead(data)

@@ -3,7 +3,7 @@ import Foundation
 import Hummingbird
 import Logging
 
-/// What the program says and hears by HTTP: the page, its events, and new sales.
+/// Serves the page and its events, and accepts new sales, over HTTP.
 struct Web: Sendable {
     let board: Switchboard
     let ledger: Ledger
@@ -38,7 +38,7 @@ struct Web: Sendable {
         return router
     }
 
-    /// Answers when the sale is in the ledger. The same sale again gets the same answer.
+    /// Answers when the sale is in the ledger. The same sale gets the same answer again.
     private func ring(_ request: Request) async throws -> Response {
         let sale = try await request.sale()
         let report = await board[.rung].postAndWait(sale)
@@ -66,7 +66,7 @@ struct Web: Sendable {
 }
 
 extension Request {
-    /// The sale in the body, or an error that says what is wrong with it.
+    /// Returns the sale in the body, or throws an error that says what is wrong with it.
     fileprivate func sale() async throws -> Sale {
         let type = headers[.contentType]?.prefix { $0 != ";" }.lowercased()
         guard type?.trimmingCharacters(in: .whitespaces) == "application/json" else {
@@ -94,7 +94,7 @@ extension Request {
 }
 
 extension DecodingError {
-    /// In one line, for whoever sent it.
+    /// The reason in one line, for the sender.
     fileprivate var reason: String {
         switch self {
         case .keyNotFound(let key, _): "\(key.stringValue): it is missing"
@@ -120,7 +120,7 @@ extension Response {
 }
 
 extension JSONEncoder {
-    /// The same value is always the same text.
+    /// An encoder that always encodes equal values as the same text.
     static var sorted: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

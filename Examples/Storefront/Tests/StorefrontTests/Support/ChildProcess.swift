@@ -1,15 +1,16 @@
 import ChannelsTesting
 import Foundation
 
-/// A process that ends with this object, and when this process ends in any way.
+/// A process that ends when this object is released, or when this process ends in any way.
 final class ChildProcess: Sendable {
-    /// The lines that it prints, to standard output or standard error; "" when it has ended.
+    /// The lines that it prints to standard output or standard error, followed by "" when it has ended.
     let lines = Recorder<String>()
     private let pid: pid_t
-    /// While it is open, the process runs.
+    /// The process runs while this is open.
     private let lifeline: Pipe
 
-    /// The shell ends the program when its input ends. It says which process it is, and how that has ended.
+    /// The shell ends the program when its input ends. It prints the process identifier, and then the exit
+    /// status.
     private static let script = """
         exec 3<&0
         "$0" "$@" 2>&1 3<&- </dev/null & child=$!
@@ -48,7 +49,8 @@ final class ChildProcess: Sendable {
         self.pid = pid
     }
 
-    /// A thread of Dispatch may block signals; a shell that inherits that never hears of its child's end.
+    /// Runs a body without blocked signals. A thread of Dispatch may block signals, and a shell that inherits
+    /// that does not notice the end of its child.
     private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
         var none = sigset_t()
         var blocked = sigset_t()
@@ -67,10 +69,10 @@ final class ChildProcess: Sendable {
         return String(line.dropFirst(start.count))
     }
 
-    /// Ends the process as a crash does, or a power switch.
+    /// Ends the process as a crash would.
     func kill() async throws { _ = try await end(SIGKILL) }
 
-    /// Asks it to end, and returns its exit status.
+    /// Asks the process to end, and returns its exit status.
     func terminate() async throws -> String { try await end(SIGTERM) }
 
     private func end(_ signal: Int32) async throws -> String {

@@ -3,9 +3,9 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A TCP connection that sends and receives plain text, so that a test can do what no polite client does.
+/// A TCP connection that sends and receives plain text, so that a test can do what no polite client would do.
 final class Connection: Sendable {
-    /// What was received, in pieces; "" at the end.
+    /// What was received, in pieces, followed by "" at the end.
     let received = Recorder<String>()
     private let channel: any Channel
 
@@ -26,24 +26,24 @@ final class Connection: Sendable {
 
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
 
-    /// Reads no more, or again.
+    /// Stops or resumes reading.
     func reads(_ reads: Bool) async throws { try await channel.setOption(ChannelOptions.autoRead, value: reads).get() }
 
     func close() { channel.close(promise: nil) }
 
-    /// Returns what was received up to and with a text, or all where the connection has ended.
+    /// Returns everything received once it contains a text, or once the connection has ended.
     @discardableResult
     func wait(for part: String) async -> String {
         await wait { $0.contains(part) }
     }
 
-    /// Returns when what was received is enough, or the connection has ended.
+    /// Returns everything received once it is enough, or once the connection has ended.
     @discardableResult
     func wait(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {
         await received.wait { $0.last == "" || isEnough($0.joined()) }.joined()
     }
 
-    /// Returns all that was received, when the other side has closed the connection.
+    /// Returns everything received once the other side has closed the connection.
     func waitForEnd() async -> String { await wait { _ in false } }
 
     private final class Receiver: ChannelInboundHandler {
@@ -60,7 +60,7 @@ final class Connection: Sendable {
 
         func channelInactive(context: ChannelHandlerContext) { received.record("") }
 
-        // The channel becomes inactive.
+        // Closing makes the channel inactive.
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 }
@@ -83,7 +83,7 @@ struct Answer {
     struct NoAnswer: Error { let text: String }
 }
 
-/// Makes a request of its own connection.
+/// Makes a request on its own connection.
 func request(
     _ port: Int,
     _ method: String,
@@ -116,13 +116,13 @@ struct Tab {
 
     var heard: Heard { Heard(connection.text) }
 
-    /// Returns when a state with a number of sales has come, or the server has ended the stream.
+    /// Returns once a state with a number of sales has arrived, or the server has ended the stream.
     func wait(forSales sales: Int) async -> Heard {
         Heard(await connection.wait { Heard($0).states.last.map { $0.sales >= sales } ?? false })
     }
 }
 
-/// What a page has heard.
+/// What a page has received.
 struct Heard {
     struct State: Decodable {
         let version: Int
@@ -145,11 +145,11 @@ struct Heard {
 
     private(set) var states: [State] = []
     private(set) var missed = 0
-    /// Of the last state.
+    /// The id of the last state.
     private(set) var id = ""
 
     init(_ text: String) {
-        // Chunks have a line with their length before and an empty line behind; none of these is a field.
+        // Before each chunk there is a line with its length, and after it an empty line. Neither is a field.
         var kind = ""
         var lastID = ""
         for line in text.split(whereSeparator: \.isNewline) {
@@ -158,7 +158,7 @@ struct Heard {
             guard line.hasPrefix("data: ") else { continue }
             if kind == "missed" { missed += Int(line.dropFirst(6)) ?? 0 }
             guard kind == "office" || kind == "change" else { continue }
-            // One that is still on its way is no JSON yet.
+            // A state that has not fully arrived is not valid JSON yet.
             if var state = try? JSONDecoder().decode(State.self, from: Data(line.dropFirst(6).utf8)) {
                 if kind == "change" { state.recent = Array((state.recent + (states.last?.recent ?? [])).prefix(8)) }
                 states.append(state)

@@ -4,7 +4,7 @@ import ServiceLifecycle
 
 @testable import Storefront
 
-/// Runs a shop in this process, with a ledger and a port of its own, and shuts it down.
+/// Runs a shop in this process, with its own ledger and port, and shuts it down.
 func withShop<Result: Sendable>(
     _ shop: Shop = Shop(rate: 0),
     _ body: (_ shop: Shop, _ port: Int) async throws -> Result
