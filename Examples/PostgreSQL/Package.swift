@@ -17,14 +17,24 @@ let bridge: [Target.Dependency] = [
 let package = Package(
     name: "channels-postgresql",
     platforms: [.macOS(.v15)],
-    products: [.library(name: "ChannelsPostgreSQL", targets: ["ChannelsPostgreSQL"])],
-    dependencies: [.package(name: "swift-channels", path: "../..")],
+    products: [
+        .library(name: "ChannelsPostgreSQL", targets: ["ChannelsPostgreSQL"]),
+        .executable(name: "channels-postgresql", targets: ["channels-postgresql"]),
+    ],
+    dependencies: [.package(name: "swift-channels", path: "../..", traits: ["Tool"])],
     targets: [
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(
             name: "ChannelsPostgreSQL",
             dependencies: bridge + ["CPostgreSQL"],
             resources: [.embedInCode("schema.sql")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "channels-postgresql",
+            dependencies: [
+                "ChannelsPostgreSQL", .product(name: "ChannelsToolKit", package: "swift-channels"),
+            ],
             swiftSettings: settings
         ),
         .executableTarget(

@@ -5,7 +5,7 @@ import ArgumentParser
 struct ChannelsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
-        abstract: "Watches and posts messages of channels over NATS or an SQLite file.",
+        abstract: "Watches and posts messages of channels between processes.",
         discussion: """
             EXAMPLES
               channels tail 'shop.>' --pretty
@@ -20,17 +20,7 @@ struct ChannelsCommand: AsyncParsableCommand {
               channels dead putback --all
               channels forget kitchen --file sales.sqlite
               channels top
-              channels tail 'shop.>' --file sales.sqlite
-
-            FILE
-              --file, with every command but ask and respond
-
-            SERVER
-              --server, or else $NATS_URL, or else nats://127.0.0.1:4222
-              --credentials, --nkey, --user, --token, or else $NATS_CREDS, $NATS_NKEY,
-              $NATS_USER and $NATS_PASSWORD, $NATS_TOKEN
-              --ca, --cert, --key, or else $NATS_CA, $NATS_CERT, $NATS_KEY
-
+            \(connections)
             EXIT STATUS
               0    done
               1    it failed; standard error says why, in one line
@@ -43,5 +33,30 @@ struct ChannelsCommand: AsyncParsableCommand {
             Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self, Dead.self, Forget.self, Top.self,
         ]
     )
+
+    /// What this build can connect with, besides a transport of the program.
+    private static var connections: String {
+        var text = ""
+        #if SQLite
+        text += """
+
+            FILE
+              --file, with every command but ask and respond
+
+            """
+        #endif
+        #if NATS
+        text += """
+
+            SERVER
+              --server, or else $NATS_URL, or else nats://127.0.0.1:4222
+              --credentials, --nkey, --user, --token, or else $NATS_CREDS, $NATS_NKEY,
+              $NATS_USER and $NATS_PASSWORD, $NATS_TOKEN
+              --ca, --cert, --key, or else $NATS_CA, $NATS_CERT, $NATS_KEY
+
+            """
+        #endif
+        return text
+    }
 }
 #endif

@@ -83,8 +83,10 @@ struct ConnectionOptions: ParsableArguments {
         }
         #if NATS
         return try await connectToServer(temporarily)
-        #else
+        #elseif SQLite
         throw Failure("pass --file: this build has no NATS support")
+        #else
+        throw Failure("this build has neither NATS nor SQLite support, and no transport of its own")
         #endif
     }
 
