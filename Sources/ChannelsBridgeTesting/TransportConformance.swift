@@ -27,8 +27,8 @@ public struct TransportConformance: Sendable {
     /// The check has subjects of its own, but the broker must not be shared with another check meanwhile.
     public typealias RollBack = @Sendable (_ body: @Sendable () async throws -> Void) async throws -> Void
 
-    /// What a transport offers in its user's own transactions. Both begin a transaction, do what they are given in it, and
-    /// commit it or roll it back.
+    /// What a transport offers in its user's own transactions. Each closure begins a transaction, posts or settles the
+    /// message in it, and commits it or rolls it back.
     public struct Transactions: Sendable {
         /// The outbox: posts a message.
         public typealias Post =
@@ -118,8 +118,8 @@ public struct TransportConformance: Sendable {
     ///   - interrupt: Breaks and restores a connection. Without it, the checks that need it are skipped.
     ///   - rollBack: Puts an older copy of the broker's storage back. Without it, the checks that need it are skipped.
     ///   - transactions: An outbox and an inbox. Without them, the checks that need them are skipped.
-    ///   - makeOther: Creates a transport with other options, such as limits and times, to the same broker. By
-    ///     default, the options are equal.
+    ///   - makeOther: Creates a transport with other options, such as limits and times, to the same broker. By default,
+    ///     the options are the same.
     ///   - makeTransport: Creates a transport that is not connected, always to the same broker.
     public init(
         prefix: String = "conformance",

@@ -33,7 +33,7 @@ extension Switchboard {
             self.redacted = redacted
         }
 
-        /// Counts nothing in addition, and costs nothing.
+        /// Counts nothing more, and costs nothing.
         public static let off = Diagnostics(isOn: false)
         /// Counts posts, posts without a receiver, calls of listeners without a mailbox, calls that threw, the
         /// longest queues, and deallocated owners.

@@ -47,7 +47,7 @@ public struct Inspector: Service {
     ///   - token: The token that a visitor must present, as `?token=` in the address or as a bearer token.
     ///     Interfaces other than loopback require a token, and have a random one by default.
     ///   - postable: The types of messages that may be posted from the page as JSON. None by default.
-    ///   - redacted: Types whose values are hidden in messages, as by
+    ///   - redacted: Types whose values are hidden in messages, as with
     ///     `Switchboard.Diagnostics.trace(keeping:redacting:)`.
     ///   - announce: Called with the address of the page, including the token, once the page can be opened.
     ///     By default, the address is printed.

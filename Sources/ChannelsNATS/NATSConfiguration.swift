@@ -121,12 +121,12 @@ public struct NATSConfiguration: Sendable {
         /// Listeners may take longer: a running process reports progress three times in that period.
         public var acknowledgementWait: Duration = .seconds(8)
         /// How many delivered messages may be unsettled at a time, for all processes of one name together.
-        /// Messages that have failed and wait for their next delivery count as well. 1 preserves order across
-        /// failures.
+        /// Messages that have failed and wait for their next delivery count as well. A limit of 1 preserves
+        /// order across failures.
         ///
-        /// At the limit, nothing new is delivered: if that many messages fail, they hold up all others.
-        /// 16,384 by default, as many as a route counts the failures of. `BridgeConfiguration.prefetchLimit`
-        /// limits what one process holds.
+        /// At the limit, nothing new is delivered: if that many messages fail, they hold up all others. 16,384
+        /// by default, which is the number of messages whose failures a route counts.
+        /// `BridgeConfiguration.prefetchLimit` limits what one process holds.
         public var pendingLimit = 16_384
         /// Whether the server forgets the name when its subscriber ends or has been away for five minutes.
         package var isTemporary = false

@@ -28,7 +28,8 @@ public struct NATSStream: Sendable, Hashable {
         case interest
     }
 
-    /// How old and how many the messages of a stream may be. If a limit is nil, the server decides.
+    /// How old the messages of a stream may be, and how many it may have. If a limit is nil, the server
+    /// decides.
     public struct Limits: Sendable, Hashable {
         /// The maximum age of a message. Older ones are removed, handled or not.
         public var age: Duration?
@@ -53,7 +54,7 @@ public struct NATSStream: Sendable, Hashable {
     public var storage: Storage = .file
     /// How long messages are stored. By default until a limit is reached, so set one.
     public var retention: Retention = .limits
-    /// How old and how many the stored messages may be. No limits by default.
+    /// How old the stored messages may be, and how many there may be. No limits by default.
     public var limits = Limits()
     /// How long the server recognizes a message that is published again with its identifier. Two minutes by
     /// default.

@@ -41,9 +41,9 @@ public final class NATSTransport: Transport {
     /// and then throws.
     private let established = Locked<NATSConnection?>(nil, spins: true)
 
-    /// Creates a transport, which does nothing before ``connect(onEvent:)``.
+    /// Creates a transport, which does nothing until ``connect(onEvent:)``.
     ///
-    /// - Precondition: There is a server, and the limits and times of the configuration are positive.
+    /// - Precondition: The configuration names at least one server, and its limits and times are positive.
     public init(_ configuration: NATSConfiguration = NATSConfiguration()) {
         configuration.check()
         self.configuration = configuration
@@ -53,7 +53,7 @@ public final class NATSTransport: Transport {
         phase.close()?.session.connection.beginClosing()
     }
 
-    /// All capabilities. Without JetStream at the server, only requests and groups work.
+    /// All capabilities. Without JetStream on the server, only requests and groups work.
     public var capabilities: TransportCapabilities { .all }
 
     /// Connects to the first server that answers. May be called again after ``close(timeout:)``.
@@ -198,8 +198,8 @@ public final class NATSTransport: Transport {
         try await session.keep(durable)
     }
 
-    /// Ends the subscriptions to requests and to messages that are not durable, one after another, each with
-    /// a reply from the server.
+    /// Ends the subscriptions to requests and to messages that are not durable, one after another, waiting for
+    /// the server's reply to each.
     public func drainSubscriptions(timeout: Duration) async {
         await (try? session)?.drain(until: .now + timeout)
     }

@@ -174,7 +174,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         repeat { handOver() } while known.withLock { $0.continueReport() }
     }
 
-    /// Reports what the initializer's `stores` hold now.
+    /// Reports what the initializer's `stores` closure reads now.
     public func reportStores() async {
         guard let stores else { return }
         do {

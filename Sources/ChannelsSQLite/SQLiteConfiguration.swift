@@ -28,7 +28,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         /// The total size in bytes of the durable messages that are kept, including headers.
         public var bytes: Int
 
-        /// Creates a retention.
+        /// Creates limits.
         public init(
             age: Duration = .seconds(7 * 86_400),
             messages: Int = 1_000_000,

@@ -18,23 +18,24 @@ internal import Foundation
 ///   same durable name share them; order is then kept within each process. A new durable name starts with the
 ///   oldest stored message.
 /// - However a process ends, its unsettled messages go to another one with the same durable name. A running
-///   process receives them at once (within a second on Apple's systems, which do not report the end). A
-///   process that starts receives them before anything newer. A suspended (`SIGSTOP`) process keeps its
-///   messages. This does not depend on a clock, but on a kernel lock on a small file next to the database.
+///   process receives them at once (within a second on Apple's systems, which do not report that a process has
+///   ended). A process that starts receives them before anything newer. A suspended (`SIGSTOP`) process keeps
+///   its messages. None of this depends on a clock: it relies on a kernel lock on a small file next to the
+///   database.
 /// - A durable message is acknowledged when it is on disk (``SQLiteConfiguration/Synchronous``).
 /// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full,
 ///   the transport is disconnected. It notices that within two seconds of the first write, and reports each
 ///   reason at most once a minute. Publishing fails meanwhile; a bridge publishes the messages again, in
 ///   order, once a commit succeeds.
 /// - If an older copy of the file is restored, or another file is put in its place,
-///   `BridgeError/Code/messagesLost` is reported, and every subscription starts again with what is there.
+///   `BridgeError.Code.messagesLost` is reported, and every subscription starts again with what is there.
 /// - Messages that are not durable are delivered at most once, to those subscribed at the time.
 /// - Messages published at the same time share a commit. Of these, only durable messages are synced to disk.
-/// - The system wakes subscribers in other processes when something is written (with inotify on Linux, a
-///   kqueue on Apple's systems). They also look once a second. If the system has no watch left, they look
-///   every 5 to 100 ms.
+/// - The system wakes subscribers in other processes when something is written (with inotify on Linux, a kqueue
+///   on Apple's systems). They also look once a second. If the system has no watches left, they look every 5 to
+///   100 ms.
 /// - Requests, and groups of messages that are not durable, are not supported: routes for them fail with
-///   `BridgeError/Code/unsupported`. Use a durable name to share messages among processes.
+///   `BridgeError.Code.unsupported`. Use a durable name to share messages among processes.
 ///
 /// The file may be your own database; ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)`` is then
 /// its outbox. It must be on a local disk, because SQLite's write-ahead log does not work over a network.
@@ -109,7 +110,7 @@ public final class SQLiteTransport: Transport {
 
     /// Commits queued messages and closes the file.
     ///
-    /// If another program has locked the file, it retries until `SQLiteConfiguration/busyTimeout` has passed.
+    /// If another program has locked the file, it retries until ``SQLiteConfiguration/busyTimeout`` has passed.
     public func close(timeout: Duration) async throws {
         guard let connection = phase.close() else { return }
         for end in connection.ends.withLock({ $0 }) { await end() }
@@ -248,13 +249,13 @@ public final class SQLiteTransport: Transport {
 
     // MARK: Requests
 
-    /// Throws `BridgeError/Code/unsupported`: a file carries no requests.
+    /// Throws `BridgeError.Code.unsupported`: a file carries no requests.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         _ = try mailbox(message.subject)
         throw BridgeError(.unsupported, subject: message.subject, detail: "a file carries no requests")
     }
 
-    /// Throws `BridgeError/Code/unsupported`: a file carries no requests.
+    /// Throws `BridgeError.Code.unsupported`: a file carries no requests.
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
         _ = try mailbox(subject)
         throw BridgeError(.unsupported, subject: subject, detail: "a file carries no requests")

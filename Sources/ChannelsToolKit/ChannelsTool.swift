@@ -13,21 +13,21 @@ public import ChannelsBridge
 /// ```
 ///
 /// The program then has the commands of `channels`: it posts messages and prints them as they are posted, asks and
-/// responds, shows and sets states, lists what is stored, and puts dead letters back. A command whose capability the
-/// transport lacks fails, and says which. `tail --since` and `forget` work over NATS or a file only.
+/// responds, shows and sets states, lists what is stored, and puts dead letters back. A command that needs a capability
+/// that the transport lacks fails, and names it. `tail --since` and `forget` work over NATS or a file only.
 ///
-/// If the traits NATS or SQLite are enabled, too, `--server` and `--file` take the place of your transport.
+/// If the trait NATS or SQLite is also enabled, `--server` or `--file` takes the place of your transport.
 public enum ChannelsTool {
-    /// Creates a transport that is not connected. A command connects it once and closes it at its end.
+    /// Creates a transport that is not connected. A command connects it once, and closes it at the end.
     public typealias MakeTransport = @Sendable () async throws -> any Transport
 
     /// What the program hands to its commands; nil for the tool of this package.
     @TaskLocal static var makeTransport: MakeTransport?
 
-    /// Runs the command that the arguments of the process name.
+    /// Runs the command given in the arguments of the process.
     ///
     /// Returns when the command has done its work. If it fails, or a signal ends it, the process exits, with the status
-    /// that `--help` lists. Call it once, and nothing before it that writes to standard output.
+    /// that `--help` lists. Call it once, and write nothing to standard output before that.
     ///
     /// - Parameter makeTransport: Creates a transport that is not connected. An error that it throws is printed as one
     ///   line, and the process exits with status 1.

@@ -8,7 +8,7 @@ extension AsyncSequence where Element: Sendable {
     /// Each element is posted in the caller's isolation before the next one is requested, so listeners with that
     /// isolation are called directly. This method does not wait for listeners with a mailbox: limit their buffers if
     /// the sequence is fast. After the task is cancelled, no further element is requested, even if the sequence ignores
-    /// cancellation. The channel is kept alive meanwhile.
+    /// cancellation. The channel is kept alive until this method returns.
     ///
     /// - Throws: The error of the sequence. Elements posted before the error remain posted.
     public func post(

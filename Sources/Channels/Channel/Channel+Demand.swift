@@ -2,8 +2,8 @@
 extension Channel {
     /// Creates a channel that calls a closure after listeners have been added or removed.
     ///
-    /// A listener whose owner was deallocated is noticed at the next post, or when the thread that registered the
-    /// channel's first listener happens to register others.
+    /// A listener whose owner was deallocated counts until the next post, or until the thread that registered the
+    /// channel's first listener registers others and finds it.
     ///
     /// - Parameter listeningChanged: Called without locks by the thread that added or removed the listener, before
     ///   `register` or `cancel` returns. Calls may arrive out of order, so read ``hasListeners`` in them.
@@ -33,9 +33,9 @@ extension Channel {
     ///   - onDemand: Takes the channel, starts the source, and returns a closure that stops it. Called when the first
     ///     listener that is not paused appears. The stop closure is called when the last such listener is removed or
     ///     paused, or when the channel is deallocated or finished. After that, the source may be started again. The
-    ///     calls alternate, never overlap, and are made without a lock, on the thread that made the change or on one
-    ///     that is already making such a call. A deallocated owner is noticed at the next post, or when the thread that
-    ///     registered the first listener happens to register others.
+    ///     calls alternate and never overlap. They are made with no lock held, on the thread that made the change or on
+    ///     one that is already making such a call. A listener whose owner was deallocated counts until the next post,
+    ///     or until the thread that registered the first listener registers others and finds it.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
         onDemand: @escaping @Sendable (Channel<Message>) -> @Sendable () -> Void,

@@ -13,7 +13,7 @@ extension Channel {
     ///   - owner: Held weakly. The interceptor ends with it.
     ///   - priority: Higher ones run first.
     ///   - body: Takes the owner and the post, with the message as earlier interceptors passed it on.
-    /// - Returns: The token. It may be ignored, because the owner keeps the interceptor.
+    /// - Returns: The token. It may be ignored, because the interceptor lives as long as its owner.
     @inlinable @discardableResult
     public func intercept<Owner: AnyObject & Sendable>(
         _ owner: Owner,

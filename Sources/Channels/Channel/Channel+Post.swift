@@ -12,7 +12,7 @@ extension Channel {
     /// refused post is not delivered, returns 0 and raises ``Fault/Code/recursionLimit``.
     ///
     /// - Parameters:
-    ///   - sender: The poster, as ``Posted/sender``.
+    ///   - sender: The poster, available as ``Posted/sender``.
     ///   - echo: Whether the sender's own listeners and interceptors receive the message.
     ///   - isolation: The caller's isolation. Leave it out. In a nonisolated method it is nil, so main-actor listeners
     ///     receive its posts through their mailboxes. Such a method can take on its caller's isolation: `func sell(_
@@ -37,12 +37,12 @@ extension Channel {
         return MessageAddress.lending(message) { list.post($0, post) }
     }
 
-    /// Delivers a message, and suspends until every listener reached has finished with it, including async
+    /// Delivers a message, and suspends until every listener that it reaches has finished with it, including async
     /// ones.
     ///
-    /// A sequence has finished when the message is in its buffer. Inside a listener, this method waits neither for that
-    /// listener nor for listeners that are awaiting it. If the task is cancelled or the time is up, delivery continues,
-    /// and the report counts the listeners that have not finished.
+    /// A sequence has finished when the message is in its buffer. Called inside a listener, this method waits neither
+    /// for that listener nor for listeners that are themselves waiting for it. If the task is cancelled or the time is
+    /// up, delivery continues, and the report counts the listeners that have not finished.
     ///
     /// - Parameter timeout: How long to wait; nil for no limit. Time during which the machine sleeps does not
     ///   count.
@@ -127,7 +127,7 @@ extension Channel where Message == Void {
         post((), from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 
-    /// Delivers the empty message, and suspends until every listener reached has finished with it.
+    /// Delivers the empty message, and suspends until every listener that it reaches has finished with it.
     @discardableResult
     public func postAndWait(
         from sender: (any AnyObject & Sendable)? = nil,

@@ -15,10 +15,10 @@ extension LocalListenable {
     ///
     /// - Parameters:
     ///   - owner: Held weakly, but strongly during each call. The listener ends with it.
-    ///   - priority: Listeners of higher priority are called first, those of equal priority in the order of
+    ///   - priority: Listeners with higher priority are called first; those with equal priority, in the order of
     ///     registration.
-    ///   - once: Whether the listener ends with the first message, before it is called.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
+    ///   - once: Whether the listener receives only one message. It is removed before it is called.
+    /// - Returns: The token. It may be ignored, because the listener lives as long as its owner.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject>(
         _ owner: Owner,

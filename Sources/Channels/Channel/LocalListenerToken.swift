@@ -22,6 +22,6 @@ public final class LocalListenerToken {
     /// Whether the listener is paused.
     public var isPaused: Bool { entry.isPaused }
 
-    /// Stores the token in a collection whose listeners end together.
+    /// Stores the token in a collection, for listeners that should end together.
     public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) { tokens.append(self) }
 }

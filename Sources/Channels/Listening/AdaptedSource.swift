@@ -66,11 +66,11 @@ extension Listenable {
     /// typed.removingDuplicates().listen(self) { me, text in await me.search(text) }
     /// ```
     ///
-    /// Each listener has its own memory of the last message, which begins with the first message it receives. Messages
-    /// are compared when they are posted, before they are queued, so a full buffer may still drop a message between two
-    /// equal ones. If several threads post at the same time, the last message compared need not be the last one
-    /// delivered. For a value that several threads set, use a ``StateChannel``, which has a single order. `==` runs on
-    /// the poster's thread, without a lock. It must not block or post on this channel.
+    /// Each listener remembers its own last message, starting with the first one it receives. Messages are compared
+    /// when they are posted, before they are queued, so a full buffer may still drop a message between two equal ones.
+    /// If several threads post at the same time, the last message compared need not be the last one delivered. For a
+    /// value that several threads set, use a ``StateChannel``, which has a single order. `==` runs on the poster's
+    /// thread, without a lock. It must not block or post on this channel.
     @inlinable
     public func removingDuplicates() -> some Listenable<Message> where Message: Equatable {
         AdaptedSource(self) { $0.removingDuplicates() }

@@ -14,12 +14,12 @@ extension Listenable {
     ///
     /// - Parameters:
     ///   - owner: Held weakly, but strongly during each call. The listener ends with it.
-    ///   - priority: Listeners of higher priority are reached first, those of equal priority in the order of
+    ///   - priority: Listeners with higher priority are reached first; those with equal priority, in the order of
     ///     registration.
-    ///   - once: Whether the listener ends with the first message, before it is called.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason, overwriting
-    ///   the token does not end the listener: see ``ListenerToken/store(replacing:)``.
+    ///   - once: Whether the listener receives only one message. It is removed before it is called.
+    ///   - buffering: How many messages may wait, and which one is dropped when there are more. Unlimited by default.
+    /// - Returns: The token. It may be ignored, because the listener lives as long as its owner. For the same reason,
+    ///   overwriting the token does not end the listener: see ``ListenerToken/store(replacing:)``.
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
@@ -47,10 +47,10 @@ extension Listenable {
     ///
     /// - Parameters:
     ///   - owner: Held weakly, but strongly during each call. The listener ends with it.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
+    ///   - buffering: How many messages may wait, and which one is dropped when there are more. Unlimited by default.
     ///   - overlapping: What happens to a message that arrives during a call.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason, overwriting
-    ///   the token does not end the listener: see ``ListenerToken/store(replacing:)``.
+    /// - Returns: The token. It may be ignored, because the listener lives as long as its owner. For the same reason,
+    ///   overwriting the token does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -84,9 +84,9 @@ extension Listenable {
     /// - Parameters:
     ///   - owner: Held weakly, but strongly during each call. The listener ends with it.
     ///   - queue: The queue. Listeners on one queue are called in the order in which messages were posted.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason, overwriting
-    ///   the token does not end the listener: see ``ListenerToken/store(replacing:)``.
+    ///   - buffering: How many messages may wait, and which one is dropped when there are more. Unlimited by default.
+    /// - Returns: The token. It may be ignored, because the listener lives as long as its owner. For the same reason,
+    ///   overwriting the token does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -112,9 +112,9 @@ extension Listenable {
     ///
     /// - Parameters:
     ///   - owner: The actor. Held weakly, but strongly during each call. The listener ends with it.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason, overwriting
-    ///   the token does not end the listener: see ``ListenerToken/store(replacing:)``.
+    ///   - buffering: How many messages may wait, and which one is dropped when there are more. Unlimited by default.
+    /// - Returns: The token. It may be ignored, because the listener lives as long as its owner. For the same reason,
+    ///   overwriting the token does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -139,10 +139,10 @@ extension Listenable {
     ///
     /// - Parameters:
     ///   - owner: The actor. Held weakly, but strongly during each call. The listener ends with it.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
+    ///   - buffering: How many messages may wait, and which one is dropped when there are more. Unlimited by default.
     ///   - overlapping: What happens to a message that arrives during a call.
-    /// - Returns: The token. It may be ignored, because the owner keeps the listener. For the same reason, overwriting
-    ///   the token does not end the listener: see ``ListenerToken/store(replacing:)``.
+    /// - Returns: The token. It may be ignored, because the listener lives as long as its owner. For the same reason,
+    ///   overwriting the token does not end the listener: see ``ListenerToken/store(replacing:)``.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -171,10 +171,10 @@ extension Listenable {
     /// mailbox, one call at a time, in the order of each poster's posts. A paused listener misses messages.
     ///
     /// - Parameters:
-    ///   - priority: Listeners of higher priority are reached first, those of equal priority in the order of
+    ///   - priority: Listeners with higher priority are reached first; those with equal priority, in the order of
     ///     registration.
-    ///   - once: Whether the listener ends with the first message, before it is called.
-    ///   - buffering: How many messages may wait, and which one is dropped beyond that. Unlimited by default.
+    ///   - once: Whether the listener receives only one message. It is removed before it is called.
+    ///   - buffering: How many messages may wait, and which one is dropped when there are more. Unlimited by default.
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @inlinable
@@ -192,7 +192,7 @@ extension Listenable {
         return register(Listener(nil, .isolated(body.isolation), options, isBare: true, call), isolation: isolation)
     }
 
-    /// Registers a listener that lives as long as the token returned and may throw.
+    /// Registers a throwing listener that lives as long as the token returned.
     ///
     /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's isolation,
     /// it is called before `post` returns, unless messages are already queued for it; otherwise it is called from its

@@ -7,7 +7,7 @@ extension Listenable {
     /// The sequence listens from this call on, counts as a listener, and does not keep the channel alive.
     ///
     /// - Parameters:
-    ///   - buffering: How many messages may be queued, and which one is dropped beyond that.
+    ///   - buffering: How many messages may be queued, and which one is dropped when there are more.
     ///   - priority: Where the sequence stands among the listeners.
     public func messages(
         buffering: BufferingPolicy = .automatic,

@@ -59,7 +59,7 @@ public struct Listener<Message> {
 extension Listener: @unchecked Sendable where Message: Sendable {}
 
 extension Listener {
-    /// Returns a listener to a source's messages that converts each of them for this listener.
+    /// Returns a listener for a source's messages, which converts each one for this listener.
     /// - Parameter transform: Converts a source message to one of the listener's. Runs in the listener's isolation
     ///   domain (for a sequence, in its reader's), or on the poster's thread if the listener filters or uses
     ///   `overlapping:`. Must not block.
@@ -70,7 +70,7 @@ extension Listener {
         adaptedAtDelivery { message, _ in transform(message) }
     }
 
-    /// Returns a listener to a source's messages that converts some of them for this listener, and skips the others.
+    /// Returns a listener for a source's messages, which converts some of them for this listener and skips the others.
     /// - Parameter transform: Converts a source message to one of the listener's, or returns nil to skip it. A skipped
     ///   message takes no place in a buffer. Runs on the poster's thread, once per message and listener. Must not
     ///   block.

@@ -1,4 +1,4 @@
-/// A channel of any kind, named or not: of messages, local messages, a state, a protocol or requests.
+/// A channel of any kind, named or not: for messages, local messages, a state, a protocol or requests.
 ///
 /// Here, "listener" includes observers and responders. Their owner is the object given to `listen`,
 /// `intercept` or `respond`, or the observer itself.
@@ -35,7 +35,7 @@ extension ListenerContainer {
     /// - Complexity: O(*n*) in the number of listeners.
     public func hasListeners(of owner: AnyObject) -> Bool { _listeners.list?.hasListeners(of: owner) ?? false }
 
-    /// Ends every listener and interceptor of an owner. One that is registered meanwhile may stay.
+    /// Ends every listener and interceptor of an owner. One that is registered during the call may remain.
     ///
     /// A `once` listener whose message is already queued still receives it, unless its token is cancelled. A request
     /// that is already being answered is still answered.

@@ -1,10 +1,10 @@
 /// The messages of a source as an asynchronous sequence.
 ///
 /// Create it with ``Listenable/messages(buffering:priority:fileID:line:)``. It begins with the first message posted
-/// after that call, and buffers messages until they are read. Iterators share the buffer, and each message goes to only
-/// one of them, so create a sequence for each reader. The sequence does not keep the channel alive. When the channel is
-/// deallocated or finished, it yields the buffered messages and ends. It also ends when the reading task is cancelled.
-/// It stops listening when the sequence and its iterators are released.
+/// after that call (for a state, with the current value), and buffers messages until they are read. Iterators share the
+/// buffer, and each message goes to only one of them, so create a sequence for each reader. The sequence does not keep
+/// the channel alive. When the channel is deallocated or finished, it yields the buffered messages and ends. It also
+/// ends when the reading task is cancelled. It stops listening when the sequence and its iterators are released.
 public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     @usableFromInline let buffer: SequenceBuffer
 

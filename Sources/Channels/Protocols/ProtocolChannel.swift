@@ -94,10 +94,10 @@ public final class ProtocolChannel<Observer>: ListenerContainer {
     /// An implementation detail of ``ListenerContainer``.
     public var _listeners: _ListenerTable { _ListenerTable(list, .messages(Observer.self)) }
 
-    /// Calls a method on every observer that is added when the call begins.
+    /// Calls a method on every observer registered when the call begins.
     ///
-    /// The body does not throw, so an error of one observer cannot prevent the calls of others. Handle the error inside
-    /// the body, or write `{ try? $0.save() }`.
+    /// The body does not throw, so an error in one observer cannot keep the others from being called. Handle the error
+    /// inside the body, or write `{ try? $0.save() }`.
     ///
     /// - Parameters:
     ///   - echo: Whether the sender is also notified, if it is an observer.

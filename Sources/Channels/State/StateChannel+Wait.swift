@@ -1,13 +1,13 @@
 extension StateChannel {
-    /// Stores a value, and suspends until every listener reached has finished with it, including async ones.
+    /// Stores a value, and suspends until every listener that it reaches has finished with it, including async ones.
     ///
     /// Values are delivered one after the other, so this method first waits for the value's turn. Inside a listener, it
     /// does not wait for listeners that are awaiting the caller.
     ///
     /// - Parameters:
-    ///   - sender: Who sets it, as ``Posted/sender``.
+    ///   - sender: The object that sets the value, available as ``Posted/sender``.
     ///   - timeout: How long to wait; nil for no limit. The value stays set when the time is up.
-    /// - Returns: The outcome of the value. A refused value is not delivered.
+    /// - Returns: The outcome of delivering the value. A refused value is not delivered.
     @discardableResult
     public func setAndWait(
         _ value: State,
@@ -22,16 +22,16 @@ extension StateChannel {
         return await tracker.wait(isWaiting: store(value, post), timeout: timeout)
     }
 
-    /// Changes the value in place, and suspends until every listener reached has finished with it.
+    /// Changes the value in place, and suspends until every listener that it reaches has finished with it.
     ///
     /// Values are delivered one after the other, so this method first waits for the value's turn. Inside a listener, it
     /// does not wait for listeners that are awaiting the caller. The body runs under the state's lock, and must not use
     /// the state.
     ///
     /// - Parameters:
-    ///   - sender: Who changes it, as ``Posted/sender``.
+    ///   - sender: The object that changes the value, available as ``Posted/sender``.
     ///   - timeout: How long to wait; nil for no limit. The change stays when the time is up.
-    /// - Returns: The outcome of the value. A refused change is not delivered.
+    /// - Returns: The outcome of delivering the value. A refused change is not delivered.
     @discardableResult
     public func updateAndWait<Failure: Error>(
         from sender: (any AnyObject & Sendable)? = nil,

@@ -17,10 +17,10 @@
 /// - After a thread has delivered 64 values set by other threads, a background job delivers the rest.
 /// - While more than 1,024 values are pending, `set` and `update` wait for up to 100 ms. If too many are still pending
 ///   then, ``Fault/Code/stateBacklog`` is raised. Inside a listener they never wait, so there is no limit on pending
-///   values, and the fault is raised at 2,048, 4,096, 8,192 … of them.
+///   values, and the fault is raised when their number reaches 2,048, 4,096, 8,192 and so on.
 /// - A change made by a listener is refused if 1,024 changes, of this state and others, have led to it, or if little of
-///   the stack is left. The value stays as it was, and a fault is raised. A listener registered in such a chain starts
-///   with the next value; one resumed in it stays paused.
+///   the stack is left. The value stays as it was, and a fault is raised. A listener registered where a change would be
+///   refused starts with the next value; one resumed there stays paused.
 /// - The body of ``update(from:fileID:line:isolation:_:)`` is the only user code that runs under a lock of this
 ///   library: the state's own. Using the state in the body traps. Values replaced by
 ///   ``set(_:from:fileID:line:isolation:)`` are released after unlocking.
@@ -35,8 +35,8 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     }
 
     /// Creates a state whose source runs only while somebody listens.
-    /// - Parameter onDemand: Takes the state and starts its source; returns what stops the source. See
-    ///   ``Channel/init(onDemand:reentrancy:onFault:)``, which names the threads.
+    /// - Parameter onDemand: Takes the state, starts its source, and returns a closure that stops it.
+    ///   ``Channel/init(onDemand:reentrancy:onFault:)`` says when they are called, and on which threads.
     @_disfavoredOverload  // the trailing closure of `StateChannel(0) { … }` is a fault handler
     public convenience init(
         _ initial: State,
@@ -78,7 +78,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     /// value is refused (see ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of the
     /// same state.
     ///
-    /// - Parameter sender: Who sets it, as ``Posted/sender``.
+    /// - Parameter sender: The object that sets the value, available as ``Posted/sender``.
     /// - Complexity: O(*n*) in the number of listeners that this call delivers to.
     @inlinable
     public func set(
@@ -111,7 +111,7 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     /// If it throws, the value is unchanged and nothing is delivered. If the change is refused (see ``StateChannel``),
     /// the body runs on a copy that is discarded.
     ///
-    /// - Parameter sender: Who changes it, as ``Posted/sender``.
+    /// - Parameter sender: The object that changes the value, available as ``Posted/sender``.
     /// - Returns: The result of the body.
     @inlinable @discardableResult
     public func update<Result, Failure: Error>(

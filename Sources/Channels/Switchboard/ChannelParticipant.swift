@@ -64,8 +64,8 @@ extension ChannelParticipant where Self: Sendable {
         switchboard[name].post(message, from: self, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 
-    /// Posts a message to a channel, with this object as sender, and suspends until every listener reached
-    /// has finished, or the time is up.
+    /// Posts a message to a channel, with this object as sender, and suspends until every listener that it
+    /// reaches has finished, or the time is up.
     /// - Parameter timeout: How long to wait; nil for no limit.
     /// - Returns: The outcome of the message.
     @discardableResult

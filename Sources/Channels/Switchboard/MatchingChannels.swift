@@ -21,7 +21,7 @@ extension Switchboard {
     /// ```
     ///
     /// A listener takes its place among each channel's own listeners, in order of priority, then of registration, and
-    /// is included in the result of `post`. It receives messages, even if they are posted on the channel object itself,
+    /// is included in the result of `post`. It receives messages, including those posted on the channel object itself,
     /// and the values of named states, but neither requests nor protocol notifications. It has one token and at most
     /// one mailbox, and does not keep channels alive. Channels without a name, such as `board[Checkout.self]`, match no
     /// pattern: see ``posts``.
@@ -31,8 +31,8 @@ extension Switchboard {
         MatchingChannels(switchboard: self, pattern: pattern)
     }
 
-    /// The messages of all named channels and channels of a type on this switchboard, and the values of its named
-    /// states. Requests and protocol notifications are not included.
+    /// The messages of all channels on this switchboard, whether they have a name or a type, and the values of its
+    /// named states. Requests and protocol notifications are not included.
     ///
     /// ```swift
     /// let log = board.posts.listen { post in print(post.channelName ?? "", post.message) }

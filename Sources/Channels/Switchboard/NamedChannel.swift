@@ -1,4 +1,4 @@
-/// The channel of a name, or of a type of message, on a switchboard.
+/// A channel that a switchboard looks up by name or by type of message.
 ///
 /// ```swift
 /// board[.checkout].listen(self) { me, checkout in me.show(checkout) }
@@ -70,8 +70,8 @@ public struct NamedChannel<Message: Sendable>: Listenable, ListenerContainer {
         _ListenerTable(switchboard.list(key), .messages(Message.self), name: key.name)
     }
 
-    /// Finishes the channel, if there is one: queued messages are delivered, listeners and sequences end, and
-    /// posts deferred by ``Reentrancy/queued`` are discarded. A later post or listener creates a new one.
+    /// Finishes the channel, if there is one: queued messages are delivered, listeners and sequences end, and posts
+    /// deferred by ``Reentrancy/queued`` are discarded. A listener registered later gets a new channel.
     public func finish() {
         guard let list = switchboard.list(key), list.kind == .messages else { return }
         list.close()
@@ -102,7 +102,7 @@ extension NamedChannel {
         return switchboard.post(message, post, to: key)
     }
 
-    /// Delivers a message, and suspends until every listener reached has finished with it, including async
+    /// Delivers a message, and suspends until every listener that it reaches has finished with it, including async
     /// ones.
     ///
     /// Inside a listener, this method does not wait for that listener.
@@ -190,7 +190,7 @@ extension NamedChannel where Message == Void {
         post((), from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 
-    /// Delivers the empty message, and suspends until every listener reached has finished with it.
+    /// Delivers the empty message, and suspends until every listener that it reaches has finished with it.
     @discardableResult
     public func postAndWait(
         from sender: (any AnyObject & Sendable)? = nil,

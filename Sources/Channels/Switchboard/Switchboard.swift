@@ -109,7 +109,7 @@ public final class Switchboard: Sendable {
     }
 
     /// Returns the request channel of a name, creating it if needed. It is kept until it is removed.
-    /// - Precondition: The name is not in use for another kind or types.
+    /// - Precondition: The name is not in use for another kind or for other types.
     public func requests<Request: Sendable, Response: Sendable>(
         _ name: RequestName<Request, Response>
     ) -> RequestChannel<Request, Response> {
@@ -155,7 +155,7 @@ public final class Switchboard: Sendable {
         remove(name.key)
     }
 
-    /// Frees a name given at run time, of any kind of channel. A channel you still hold keeps working, but
+    /// Frees a name given at run time, whatever kind of channel has it. A channel you still hold keeps working, but
     /// without its name.
     /// - Returns: Whether the name was in use; false for an invalid name.
     @discardableResult

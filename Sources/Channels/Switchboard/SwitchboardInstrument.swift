@@ -63,7 +63,8 @@ public final class InstrumentToken: Sendable {
 
     deinit { cancel() }
 
-    /// Removes the instrument. Idempotent. Posts already made still use it for their listeners.
+    /// Removes the instrument. Calling it again does nothing. Posts already made still use it for their
+    /// listeners.
     public func cancel() { instruments.remove(id) }
 
     /// Stores the token in a collection whose instruments are removed together.

@@ -1,4 +1,4 @@
-/// How many messages may be queued for a listener or a sequence, and which one is dropped beyond that.
+/// How many messages may be queued for a listener or a sequence, and which one is dropped when there are more.
 ///
 /// Every drop is counted (``ListenerToken/droppedCount``). ``oldest(_:)`` also raises
 /// ``Fault/Code/bufferOverflow``, because the latest message is lost; ``newest(_:)`` raises no fault.

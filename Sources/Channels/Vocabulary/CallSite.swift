@@ -2,7 +2,7 @@
 public struct CallSite: Hashable, Sendable, CustomStringConvertible {
     /// The file, as `#fileID` names it: `Module/File.swift`.
     public let fileID: String
-    /// The line, from 1.
+    /// The line, counted from 1.
     public let line: UInt
 
     /// Creates a site from a file and a line.

@@ -1,7 +1,7 @@
 /// Observes the faults of a switchboard, and its posts and deliveries while its `diagnostics` (in
 /// `ChannelsDiagnostics`) are `.trace`.
 ///
-/// By default, each method only delivers the message or calls the listener.
+/// By default, each method only delivers the message or calls the listener, and `report` does nothing.
 ///
 /// ```swift
 /// struct Stopwatch: ChannelInstrument {
@@ -13,7 +13,7 @@
 /// let token = board.addInstrument(Stopwatch())
 /// ```
 ///
-/// The methods are called without a lock, on the thread and in the task that posts the message or runs the listener:
+/// The methods are called with no lock held, on the thread and in the task that posts the message or runs the listener:
 /// they must not block. An instrument may use channels; its own synchronous posts are not passed to instruments. If
 /// there are several instruments, they are nested in the order added.
 public protocol ChannelInstrument: Sendable {

@@ -36,7 +36,8 @@ public struct DeliveryReport: Sendable {
     /// How many listeners had not finished when the wait ended: its time was up, or its task was cancelled.
     public var unfinishedCount: Int { reachedCount - completedCount - failures.count - droppedCount - discardedCount }
 
-    /// Whether the message reached at least one listener, and every listener reached has finished without an error.
+    /// Whether the message reached at least one listener, and every listener that it reached has finished without an
+    /// error.
     ///
     /// False if there were no listeners, or if an interceptor stopped the message. Listeners to patterns count as
     /// listeners, and so does a bridge that carries the message to other processes.

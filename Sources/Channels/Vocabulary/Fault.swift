@@ -42,7 +42,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     public let channelKind: ChannelKind
     /// The name of the channel, or its type if it has no name.
     public let channelName: String
-    /// Where the listener involved was registered, if any.
+    /// Where the listener involved was registered; nil if no listener is involved.
     public let registrationSite: CallSite?
     /// The type of the owner of the listener involved; nil if there is no owner.
     public var ownerType: String? { ownerName ?? owner.map { "\($0)" } }
@@ -116,7 +116,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     }
 }
 
-/// Handles a fault, on the thread that found it, without a lock.
+/// Handles a fault, on the thread that found it, with no lock held.
 ///
 /// Without a handler, the 1st, 2nd, 4th, 8th … fault of each kind and place is written to standard error.
 public typealias FaultHandler = @Sendable (Fault) -> Void

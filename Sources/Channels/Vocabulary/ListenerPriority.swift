@@ -1,4 +1,5 @@
-/// The rank of a listener. Listeners of higher rank run first, those of equal rank in the order of registration.
+/// The rank of a listener. Listeners with higher rank run first; those with equal rank, in the order of
+/// registration.
 public struct ListenerPriority: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
     /// The rank: any integer.
     public var rawValue: Int

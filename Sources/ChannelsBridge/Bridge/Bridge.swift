@@ -21,9 +21,9 @@ internal import Synchronization
 /// - A message from another process has `.remote` as its `Posted.origin`. No bridge of the same switchboard
 ///   sends it out again. A bridge drops its own messages when the broker returns them.
 /// - On each route, messages of one poster arrive in order. Order between routes is not guaranteed.
-/// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable
-///   messages are delivered at least once: a message whose listener threw is delivered again, and duplicates
-///   are recognized by their identifier among recent messages, as many as a route may hold.
+/// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable messages are
+///   delivered at least once: a message whose listener threw is delivered again. Duplicates are recognized by their
+///   identifier, among as many recent messages as a route may hold.
 /// - Every loss is counted and reported: a message that could not be sent, decoded or buffered is counted in
 ///   ``statistics`` and raises a `Fault` of the switchboard; an incoming message that cannot be delivered is
 ///   also a ``DeadLetter``.
@@ -68,8 +68,8 @@ public final class Bridge: Sendable {
     ///   - routes: The names to carry.
     ///   - configuration: The codec, limits, timeouts and delays.
     ///   - onDeadLetter: Called for every incoming message that cannot be delivered.
-    /// - Precondition: The name is not empty, every limit is positive, and no name of a route is in use in
-    ///   the switchboard with another type.
+    /// - Precondition: The name is not empty, every limit is positive, and no route's name is in use in the switchboard
+    ///   with another type.
     public init(
         _ name: String,
         switchboard: Switchboard = .shared,
@@ -104,7 +104,7 @@ public final class Bridge: Sendable {
 
     /// The counters of the bridge.
     ///
-    /// Each counter is exact, but they are not read at one instant.
+    /// Each counter is exact, but they are not all read at the same instant.
     public var statistics: BridgeStatistics {
         let (context, workers) = life.withLock { ($0.context, $0.workers) }
         var statistics = context.statistics
@@ -114,10 +114,10 @@ public final class Bridge: Sendable {
 
     /// Connects, carries messages until the task is cancelled, and then closes the connection.
     ///
-    /// While the broker cannot be reached, it keeps trying, with the delays of
-    /// ``BridgeConfiguration/backoff`` up to two seconds. While the broker does not store what a durable
-    /// route receives, it tries again at least every second. ``status`` says why, and each new reason raises
-    /// a fault. Meanwhile, posted messages are queued.
+    /// While the broker cannot be reached, the bridge keeps trying, with the delays of ``BridgeConfiguration/backoff``,
+    /// but none over two seconds. While the broker does not store the messages of a durable incoming route, the bridge
+    /// tries again at least every second. ``status`` says why, and each new reason raises a fault. Meanwhile, posted
+    /// messages are queued.
     ///
     /// In a service of swift-service-lifecycle, use `BridgeService` of `ChannelsObservability`, or
     /// `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
@@ -160,8 +160,7 @@ public final class Bridge: Sendable {
 
     /// Suspends until the bridge carries messages: the readiness check of a service.
     ///
-    /// It also waits for the first call of `run()`. Between two runs, it throws the reason for which the
-    /// previous one ended.
+    /// It also waits for the first call of `run()`. Between two runs, it throws the reason why the previous one ended.
     ///
     /// - Throws: The reason if the bridge has ended; ``BridgeError/Code/closed`` if it was cancelled;
     ///   `CancellationError` if this task is cancelled.

@@ -62,7 +62,7 @@ public struct BridgeConfiguration: Sendable {
     /// letter.
     ///
     /// Only errors of listeners and the ``listenerTimeout`` count, not shutdowns, crashes or full buffers. 24
-    /// by default, which takes an hour with the default ``backoff``.
+    /// by default; with the default ``backoff``, that many failures take about an hour.
     public var failureLimit: Int
     /// How often the broker may deliver a durable message before it becomes a dead letter without reaching
     /// listeners: a guard against messages that crash the process every time.
@@ -86,7 +86,7 @@ public struct BridgeConfiguration: Sendable {
     /// How long a bridge that ends may take to send queued messages and deliver received ones. Ten seconds by
     /// default. With zero, it does not wait.
     public var closeTimeout: Duration
-    /// The clock that measures delays and timeouts, so that a test can pass one that it advances itself.
+    /// The clock that measures delays and timeouts. A test can pass one that it advances itself.
     public var clock: any Clock<Duration>
 
     /// Creates a configuration; every value has a default.

@@ -50,7 +50,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// No reply arrived in time. `RequestChannel.ask` throws a `ChannelError` instead. Only retry
         /// requests that are safe to repeat.
         public static let timedOut = Code(storage: .timedOut)
-        /// No responder answers a request. Start a process that answers, or try again later.
+        /// No responder answers the request. Start a process that answers, or try again later.
         public static let noResponder = Code(storage: .noResponder)
         /// The responder in the other process threw; ``BridgeError/detail`` describes its error. Correct it
         /// there.
@@ -116,9 +116,9 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public enum Disposition: Hashable, Sendable {
             /// The same call may succeed later: repeat it after a pause.
             case wait
-            /// The broker refuses this, perhaps only to this client, until somebody changes its
-            /// configuration, which can happen while the connection lasts. Relays and states try again at
-            /// long intervals; a bridge does not keep a posted message for that.
+            /// The broker refuses this, perhaps only to this client, until somebody changes its configuration,
+            /// which can happen while the connection lasts. Relays and states try again at long intervals; a
+            /// bridge does not keep a posted message until then.
             case reconfigure
             /// The message or request itself is at fault, and would fail again. Leave it out; others can
             /// succeed.

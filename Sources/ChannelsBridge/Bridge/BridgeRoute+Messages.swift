@@ -4,7 +4,7 @@ extension BridgeRoute {
     /// Publishes the messages that are posted on a name in this process.
     ///
     /// Messages posted before the bridge is connected are queued, within its ``BridgeConfiguration/buffer``.
-    /// Durable messages are published in order, several before the first is acknowledged, and repeated until
+    /// Durable messages are published in order, without waiting for each acknowledgement, and repeated until
     /// they are acknowledged. `postAndWait` also waits for publishing: when it returns, the broker has
     /// acknowledged a durable message, or the report contains the error.
     ///
@@ -38,8 +38,8 @@ extension BridgeRoute {
     ///
     /// `Posted.origin` says where a message comes from. It is never sent out again.
     ///
-    /// Messages are delivered one at a time. A durable message is acknowledged when every listener has
-    /// finished with it, even if there is none, so register listeners before the bridge runs. If a listener
+    /// Messages are delivered one at a time. A durable message is acknowledged when every listener has finished
+    /// with it, or at once if there are no listeners, so register them before the bridge runs. If a listener
     /// throws, the message is delivered to all of them again, until they have failed
     /// ``BridgeConfiguration/failureLimit`` times. Then the message becomes a ``DeadLetter``. Later messages
     /// are delivered meanwhile.

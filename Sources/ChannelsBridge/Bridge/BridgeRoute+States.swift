@@ -6,10 +6,10 @@ extension BridgeRoute {
     ///
     /// When the bridge connects, the broker's value replaces the one in this process, so that a process that
     /// joins late receives the current value and then the changes. If the broker has none, the value of this
-    /// process is stored. If that is an initial value, which nobody has set, it is replaced by a value that
-    /// another process set before its bridge ran. From then on, the last stored value wins in every process:
-    /// if two processes set the state at the same time, each may briefly see its own value, but both end with
-    /// the same one. Values that are soon replaced may be skipped.
+    /// process is stored. If that is only the initial value, which nobody has set, a value that another process
+    /// set before its bridge ran replaces it. From then on, the last stored value wins in every process: if two
+    /// processes set the state at the same time, each may briefly see its own value, but both end with the same
+    /// one. Values that are soon replaced may be skipped.
     ///
     /// - Parameters:
     ///   - name: The name.

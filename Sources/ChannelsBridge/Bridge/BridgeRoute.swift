@@ -18,8 +18,8 @@ internal import Channels
 /// routes with different groups both deliver it. Both sides must declare the same type and the same
 /// durability for a name.
 ///
-/// Messages carry the name of their type without the module, `Order`. A message that declares another type
-/// (neither that nor the name of the channel) is treated like one that cannot be decoded. If a type has
+/// Messages carry the name of their type without the module: `Order`. A message that declares a type is treated
+/// like one that cannot be decoded, unless the type is this name or the name of the channel. If a type has
 /// different names in two processes, set `type:` in both.
 public struct BridgeRoute: Sendable {
     typealias StateWays = (sends: Bool, receives: Bool)

@@ -31,9 +31,9 @@ public struct DeadLetterBox: Sendable {
     /// Republishes each letter on its original subject, for the durable name whose listeners failed. Bridges
     /// with other names acknowledge it without delivering it; clients that are not bridges receive it again.
     ///
-    /// Only letters that are there when the call begins are put back, so it ends even if they fail again at
-    /// once. Each letter is put back once, because the box itself has a durable name, `dead-letters`. Letters
-    /// in a stream without limits remain stored. Do not put letters back concurrently.
+    /// Only letters that are there when the call begins are put back, so the call ends even if they fail again
+    /// at once. Each letter is put back once, because the box itself has a durable name, `dead-letters`.
+    /// Letters in a stream without limits remain stored. Do not put letters back concurrently.
     ///
     /// The name comes from the letter's own subject, whatever its headers say. Therefore, a client that may
     /// publish letters of one name cannot get a message published on another. Nothing is published on names

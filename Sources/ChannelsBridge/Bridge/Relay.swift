@@ -8,10 +8,10 @@ public import Channels
 /// try await relay.run()
 /// ```
 ///
-/// It waits for both transports, and retries until the target acknowledges a message. If the process is
-/// killed, the next one continues with the unacknowledged messages. Each message keeps its identifier, by
-/// which a broker drops repeats. Up to 256 messages are in flight at once, so if the target loses one of
-/// them, as a cluster may while it elects a leader, that message arrives out of order.
+/// It waits for both transports, and retries until the target acknowledges a message. If the process is killed, the
+/// next one continues with the unacknowledged messages. Each message keeps its identifier, which lets a broker drop
+/// repeats. Up to 256 messages are in flight at once, so if the target loses one of them, as a cluster may while it
+/// elects a leader, that message arrives out of order.
 ///
 /// A message that the target can never take, because it is too large or not valid, is reported and kept as a
 /// dead letter at the source. If ``DeadLetterBox`` puts it back there, it is forwarded again.
@@ -42,13 +42,13 @@ public struct Relay: Sendable {
     /// - Parameters:
     ///   - source: A transport with durable messages, which the relay connects and closes.
     ///   - target: A transport with durable messages, which the relay connects and closes.
-    ///   - pattern: The subjects.
+    ///   - pattern: The subjects to forward.
     ///   - name: The durable name under which it reads. Relays with the same name share the messages; order
     ///     then holds only within each relay.
     ///   - deadLetters: The name under which the source keeps messages that the target refuses: with `dead`,
     ///     messages on `shop.sold` are kept on `dead.shop.sold`.
-    ///   - onFailure: Called for each failed attempt, once for messages that fail together, and for failures
-    ///     reported by the transports.
+    ///   - onFailure: Called for each failed attempt (once for messages that fail together), and for failures that the
+    ///     transports report.
     /// - Precondition: `deadLetters` is a channel name.
     public init(
         from source: any Transport,
@@ -80,14 +80,15 @@ public struct Relay: Sendable {
     /// Reports what the source has stored, with the relay's dead letters; the lag is that of the durable name
     /// ``name``.
     ///
-    /// - Throws: `BridgeError/Code/notConnected` or `BridgeError/Code/closed` if the relay is not running;
-    ///   the errors of the source.
+    /// - Throws: ``BridgeError/Code/notConnected`` or ``BridgeError/Code/closed`` if the relay is not running; the
+    ///   errors of the source.
     public func storeStatus() async throws -> [StoreStatus] { try await source.storeStatus(deadLetters: deadLetters) }
 
     /// Forwards messages until the task is cancelled.
     ///
-    /// - Throws: `BridgeError/Code/unsupported` if a transport has no durable messages; `authenticationFailed` and
-    ///   `certificateRejected` if one rejects the relay when it connects; `CancellationError`.
+    /// - Throws: ``BridgeError/Code/unsupported`` if a transport has no durable messages;
+    ///   ``BridgeError/Code/authenticationFailed`` and ``BridgeError/Code/certificateRejected`` if one rejects the
+    ///   relay when it connects; `CancellationError`.
     public func run() async throws {
         guard source.capabilities.contains(.durable), target.capabilities.contains(.durable) else {
             throw BridgeError(

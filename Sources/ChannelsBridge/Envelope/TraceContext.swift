@@ -2,9 +2,9 @@
 ///
 /// A bridge carries it without interpreting it.
 ///
-/// If ``current`` is bound in a task, messages posted there carry it to other processes. There, ``current``
-/// is bound while the message is delivered: synchronous nonisolated listeners, responders, and the messages
-/// that they post see it; listeners with a mailbox do not.
+/// If ``current`` is bound in a task, messages posted there carry it to other processes. In those processes,
+/// ``current`` is bound while the message is delivered: synchronous nonisolated listeners, responders, and the
+/// messages that they post see it; listeners with a mailbox do not.
 ///
 /// ```swift
 /// try TraceContext.$current.withValue(TraceContext(traceparent: parent)) { board[.sold].post(sale) }

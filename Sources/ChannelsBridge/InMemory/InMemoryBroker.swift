@@ -11,7 +11,7 @@ internal import Channels
 /// - Messages are delivered on the publisher's thread, before `publish` returns, unless another thread is
 ///   delivering to the same subscription.
 /// - A durable message is stored for each durable name whose pattern matches and that has subscribed before.
-///   The last 1,024 are stored for names that subscribe later.
+///   The last 1,024 are also stored for names that subscribe later.
 /// - An unsettled message is delivered again when its connection ends or breaks, or soon after it is released
 ///   without being settled. There is no acknowledgement wait: a slow listener keeps its message.
 /// - A durable message with the `ce-id` of an earlier one, among at least the last 65,536, is acknowledged

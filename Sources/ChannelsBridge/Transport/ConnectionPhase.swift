@@ -1,7 +1,7 @@
 internal import Channels
 
-/// The connection of a transport between `connect` and `close`, which may overlap: for the author of a
-/// transport.
+/// Holds a transport's connection between `connect` and `close`, even if these are called concurrently. It is
+/// meant for authors of transports.
 public final class ConnectionPhase<Connection: Sendable>: Sendable {
     /// Identifies an attempt to connect, so that one that was closed before it ended is recognized.
     private final class Attempt: Sendable {}

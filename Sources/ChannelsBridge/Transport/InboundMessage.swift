@@ -56,8 +56,8 @@ public struct InboundMessage: Sendable {
     /// Creates a message, for the author of a transport.
     ///
     /// - Parameter onSettled: For a durable message. Called once, on any thread: with its settlement, or with nil when
-    ///   nothing refers to the message any more and it has not been settled, so that it has to be delivered again.
-    ///   It does not block.
+    ///   nothing refers to the message any more and it has not been settled, so that it has to be delivered again. It
+    ///   must not block.
     public init(
         _ message: TransportMessage,
         deliveryCount: Int = 1,
@@ -92,8 +92,8 @@ private final class Unsettled: Sendable {
     }
 }
 
-/// What a transport attaches to a durable message so that a listener can settle it in a transaction of its
-/// own: the inbox.
+/// What a transport attaches to a durable message so that a listener can settle it in a transaction of its own (an
+/// inbox).
 ///
 /// Set ``InboundMessage/context`` to a type of your own, and extend `Posted` with a method that finds it in
 /// `delivery?.transportContext` and settles the message on the listener's connection.

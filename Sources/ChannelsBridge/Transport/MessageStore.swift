@@ -29,16 +29,16 @@ public protocol MessageStore: Transport {
 
     /// Ensures that dead letters are kept until somebody puts them back. Called before each one is stored.
     ///
-    /// The default does nothing: for brokers that store every durable message.
+    /// The default implementation does nothing, which suits brokers that store every durable message.
     ///
     /// - Parameters:
     ///   - subject: The subject of the letter.
-    ///   - prefix: What the subjects of all letters begin with, before a dot.
+    ///   - prefix: The prefix of every letter's subject, without the period that follows it.
     func prepare(forLetterOn subject: String, under prefix: String) async throws
 }
 
 extension MessageStore {
-    /// Does nothing: for brokers that store every durable message.
+    /// Does nothing. This suits brokers that store every durable message.
     public func prepare(forLetterOn subject: String, under prefix: String) async throws {}
 }
 

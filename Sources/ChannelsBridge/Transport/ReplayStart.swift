@@ -6,7 +6,7 @@ internal import Channels
 /// A name that the broker already knows continues where it left off, and ignores this. To receive messages
 /// again, use a new name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .beginning)`.
 public struct ReplayStart: Hashable, Sendable {
-    /// Which message that is, for the author of a transport.
+    /// Which message to start with, for the author of a transport.
     public enum Position: Hashable, Sendable {
         /// The oldest message that the broker has.
         case beginning
@@ -18,7 +18,7 @@ public struct ReplayStart: Hashable, Sendable {
         case sequence(UInt64)
     }
 
-    /// Which message that is, for the author of a transport.
+    /// Which message to start with, for the author of a transport.
     public let position: Position
 
     /// The oldest message that the broker has.
@@ -42,7 +42,7 @@ public struct ReplayStart: Hashable, Sendable {
         .time(secondsSince1970: Timestamp.now.secondsSince1970 - age / .seconds(1))
     }
 
-    /// The message with this number in its stream, or the next later one: ``InboundMessage/sequence``.
+    /// The message with this number in its stream (``InboundMessage/sequence``), or the next later one.
     public static func sequence(_ number: UInt64) -> ReplayStart {
         ReplayStart(position: .sequence(number))
     }

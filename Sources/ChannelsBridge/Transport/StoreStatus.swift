@@ -25,7 +25,7 @@ public struct StoreStatus: Sendable {
         /// The processes that use the name; nil over NATS.
         public var holders: [Holder]?
 
-        /// Creates a durable name with nothing to do.
+        /// Creates a durable name without a backlog.
         public init(name: String, pattern: String) { (self.name, self.pattern) = (name, pattern) }
     }
 
@@ -61,9 +61,8 @@ extension Bridge {
     /// Reports what the bridge's transport has stored, with the letters of
     /// ``BridgeConfiguration/deadLetters``.
     ///
-    /// - Throws: ``BridgeError/Code/notConnected`` or ``BridgeError/Code/closed`` if the bridge is not
-    ///   running; ``BridgeError/Code/unsupported`` if the transport cannot tell, such as
-    ///   ``InMemoryTransport``.
+    /// - Throws: ``BridgeError/Code/notConnected`` or ``BridgeError/Code/closed`` if the bridge is not running;
+    ///   ``BridgeError/Code/unsupported`` if the transport cannot tell, as is the case with ``InMemoryTransport``.
     public func storeStatus() async throws -> [StoreStatus] { try await record.storeStatus() }
 }
 

@@ -30,9 +30,10 @@ public import Channels
 /// - Messages that one task publishes on one subject arrive in that order, including durable ones.
 /// - A process also receives its own messages if it subscribes to them; the bridge filters them out, unless a
 ///   route delivers them under another name.
-/// - Failures are ``BridgeError``s that name the subject involved. Failures outside a call are events.
+/// - Failures are ``BridgeError``s that name the subject involved. Failures outside a call are reported as
+///   events.
 public protocol Transport: Sendable {
-    /// What the transport can do beyond delivery at most once. Constant, and known before `connect`.
+    /// What the transport can do beyond at-most-once delivery. Constant, and known before `connect`.
     var capabilities: TransportCapabilities { get }
 
     /// Connects to the broker, and returns when messages can be published.
@@ -66,8 +67,8 @@ public protocol Transport: Sendable {
     /// Publishes a durable message without waiting for the acknowledgement.
     ///
     /// It returns when the message is in the connection's buffer, so that calls of one task keep their order
-    /// while several messages are not acknowledged yet. It makes a single attempt. The default implementation
-    /// publishes and waits.
+    /// while several messages await their acknowledgements. It makes a single attempt. The default
+    /// implementation publishes and waits.
     ///
     /// - Parameters:
     ///   - message: The message, with the header ``TransportHeaders/id``.
@@ -142,8 +143,8 @@ public protocol Transport: Sendable {
     ///
     /// - Parameters:
     ///   - pattern: A subject, or a pattern with `*` and `>`.
-    ///   - onValue: Called for the currently stored value of each subject that has one, before `watch`
-    ///     returns; then for later values, also of subjects that had none. ``StoredValue/message`` has the
+    ///   - onValue: Called for the currently stored value of each subject that has one, before `watch` returns;
+    ///     then for later values, including those of subjects that had none. ``StoredValue/message`` has the
     ///     subject. Values of one subject arrive in order of revision, and no revision arrives twice. Values
     ///     that have been replaced may be skipped, but the last value of a subject never is, even after a
     ///     reconnection.
@@ -171,9 +172,9 @@ public protocol Transport: Sendable {
     ///
     /// No handler is called after it has returned. Calling it again does nothing.
     ///
-    /// It stops receiving, sends the messages in the buffer, and then releases everything, even if not all
-    /// could be sent in time. Unsettled durable messages are soon delivered again, to another subscriber of
-    /// the name. Pending calls of other methods throw ``BridgeError/Code/closed``.
+    /// It stops receiving, sends the messages in the buffer, and then releases everything, even if not all of
+    /// them could be sent in time. Unsettled durable messages are soon delivered again, to another subscriber
+    /// of the name. Pending calls of other methods throw ``BridgeError/Code/closed``.
     ///
     /// - Parameter timeout: How long sending the buffer may take.
     /// - Throws: ``BridgeError/Code/closingTimedOut`` if published messages were, or may have been, lost.
@@ -181,7 +182,7 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
-    /// Throws ``BridgeError/Code/unsupported``: for transports that store nothing.
+    /// Throws ``BridgeError/Code/unsupported``, which suits transports that store nothing.
     public func storeStatus(deadLetters: String?) async throws -> [StoreStatus] {
         throw BridgeError(.unsupported, detail: "\(Self.self) does not list what is stored")
     }
@@ -191,7 +192,7 @@ extension Transport {
         try await store(message)
     }
 
-    /// Does nothing: for transports without ``TransportCapabilities/groups`` and
+    /// Does nothing, which suits transports without ``TransportCapabilities/groups`` and
     /// ``TransportCapabilities/requests``.
     public func drainSubscriptions(timeout: Duration) async {}
 
@@ -214,22 +215,26 @@ extension Transport {
         try await subscribe(TransportSubscription(to: pattern, durableName: durableName), onMessage: onMessage)
     }
 
-    /// Throws ``BridgeError/Code/unsupported``: for transports without ``TransportCapabilities/requests``.
+    /// Throws ``BridgeError/Code/unsupported``, which suits transports without
+    /// ``TransportCapabilities/requests``.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         throw BridgeError(.unsupported, subject: message.subject, detail: "\(Self.self) has no requests")
     }
 
-    /// Throws ``BridgeError/Code/unsupported``: for transports without ``TransportCapabilities/requests``.
+    /// Throws ``BridgeError/Code/unsupported``, which suits transports without
+    /// ``TransportCapabilities/requests``.
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
         throw BridgeError(.unsupported, subject: subject, detail: "\(Self.self) has no requests")
     }
 
-    /// Throws ``BridgeError/Code/unsupported``: for transports without ``TransportCapabilities/lastValues``.
+    /// Throws ``BridgeError/Code/unsupported``, which suits transports without
+    /// ``TransportCapabilities/lastValues``.
     public func store(_ message: TransportMessage) async throws -> UInt64 {
         throw BridgeError(.unsupported, subject: message.subject, detail: "\(Self.self) has no last values")
     }
 
-    /// Throws ``BridgeError/Code/unsupported``: for transports without ``TransportCapabilities/lastValues``.
+    /// Throws ``BridgeError/Code/unsupported``, which suits transports without
+    /// ``TransportCapabilities/lastValues``.
     public func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         throw BridgeError(.unsupported, subject: pattern.text, detail: "\(Self.self) has no last values")
     }

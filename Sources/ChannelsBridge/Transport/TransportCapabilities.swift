@@ -1,4 +1,4 @@
-/// What a transport can do beyond delivering messages with headers at most once.
+/// What a transport can do beyond at-most-once delivery of messages with headers.
 public struct TransportCapabilities: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: Int

@@ -8,15 +8,15 @@ public enum TransportEvent: Sendable {
     /// The connection is restored, with every subscription.
     ///
     /// Messages that others published at most once during the gap, and messages in flight when the connection
-    /// broke, may have been lost. `unsent` is the number of messages of this process that are known to be
-    /// lost since the last such event. Messages that did not fit into the buffer are not included: publishing
-    /// them threw ``BridgeError/Code/bufferFull``.
+    /// broke, may have been lost. `unsent` is the number of messages of this process that are known to have
+    /// been lost since the last such event. Messages that did not fit into the buffer are not included:
+    /// publishing them threw ``BridgeError/Code/bufferFull``.
     case reconnected(gap: Duration, unsent: Int)
     /// The broker has lost the last values that it had stored. Later values still have higher revisions.
     ///
-    /// It is reported with nil when the loss is noticed, and then for each subject that is watched by its
-    /// name and has no value. Subjects that only match a watched pattern with wildcards may be left out. A
-    /// bridge stores the values of its process again.
+    /// It is reported with nil when the loss is noticed, and then for each subject that is watched by name and
+    /// has no value. Subjects that only match a watched pattern with wildcards may be left out. A bridge stores
+    /// the values of its process again.
     case lastValuesLost(subject: String?)
     /// Messages were dropped because they arrived faster than they were handled. `dropped` is their number
     /// since the last such event for the pattern.

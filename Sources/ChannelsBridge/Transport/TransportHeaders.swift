@@ -46,8 +46,8 @@ public struct TransportHeaders: Hashable, Sendable {
 
     /// Sets a header, replacing one with the same name.
     ///
-    /// - Throws: ``BridgeError/Code/invalidHeader`` if the name or the value is not valid; the headers are
-    ///   unchanged then.
+    /// - Throws: ``BridgeError/Code/invalidHeader`` if the name or the value is not valid. In that case, the
+    ///   headers are unchanged.
     public mutating func set(_ value: String, for name: String) throws {
         try Self.check(value, for: name)
         setValid(value, for: name)

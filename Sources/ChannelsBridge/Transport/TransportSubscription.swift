@@ -22,14 +22,14 @@ public struct TransportSubscription: Hashable, Sendable {
         get { exactGroup?.text }
         set { exactGroup = newValue.map { ExactText($0) } }
     }
-    /// Where the durable name starts if the broker does not know it. If this is nil, it is the default of the
-    /// transport, usually ``ReplayStart/beginning``.
+    /// Where the durable name starts if the broker does not know it. If this is nil, the transport's default
+    /// applies, usually ``ReplayStart/beginning``.
     public var start: ReplayStart?
     /// How many unsettled messages of the durable name this transport may hold. It fetches no more; the
     /// others wait at the broker. Must be positive.
     public var prefetchLimit: Int
-    /// How many bytes the unsettled messages may have together, including headers. A single larger message is
-    /// delivered when nothing else is unsettled. Must be positive.
+    /// How many bytes the unsettled messages may take up together, including headers. A single larger message
+    /// is delivered when nothing else is unsettled. Must be positive.
     public var prefetchByteLimit: Int
 
     private var exactDurableName: ExactText?

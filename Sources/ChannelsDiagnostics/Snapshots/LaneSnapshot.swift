@@ -4,8 +4,8 @@ internal import Channels
 public struct LaneSnapshot: Sendable {
     /// The type of the actor or the label of the queue: `MainActor`, `Kitchen`, `com.example.printer`.
     public let name: String
-    /// The number of messages queued in it, by all channels, not counting up to 256 that its drain has already
-    /// taken out.
+    /// The number of messages queued in it, by all channels, not counting up to 256 that have already been
+    /// taken out for delivery.
     public let waitingCount: Int
     /// The longest time that a message spent in the lane; nil if nothing was traced.
     public internal(set) var longestWait: Duration?

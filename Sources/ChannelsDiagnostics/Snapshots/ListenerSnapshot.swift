@@ -18,11 +18,11 @@ public struct ListenerSnapshot: Sendable {
     public let deliveredCount: Int?
     /// The number of messages in the mailbox.
     public let waitingCount: Int?
-    /// The number of messages dropped because its buffer was full.
+    /// The number of messages dropped because its buffer was full, or by its `OverlappingPolicy`.
     public let droppedCount: Int?
     /// The number of messages missed while the listener was paused.
     public let missedCount: Int
-    /// The most messages in the mailbox while diagnostics were on; nil if they are off.
+    /// The largest number of messages in the mailbox while diagnostics were on; nil if they are off.
     public let maximumWaitingCount: Int?
     /// The number of calls that threw while diagnostics were on; nil if they are off.
     public let failureCount: Int?

@@ -61,8 +61,8 @@ extension Listenable {
 
     /// Returns a publisher that starts with the first message after each subscription.
     ///
-    /// - Parameter buffering: How many messages may be queued for a subscriber, and which one is dropped
-    ///   beyond that. `.newest(1)` suits a state.
+    /// - Parameter buffering: How many messages may be queued for a subscriber, and which one is dropped when there are
+    ///   more. `.newest(1)` suits a state.
     public func publisher(buffering: BufferingPolicy) -> ChannelPublisher<Self> { ChannelPublisher(self, buffering) }
 }
 #endif

@@ -4,7 +4,7 @@ internal import ChannelsDiagnostics
 
 /// A picture of a switchboard for pages: its latest state, and recent entries.
 ///
-/// Of a page, only the number of the last entry that it received is kept.
+/// All that is kept about a page is the number of the last entry that it received.
 struct Picture: Sendable {
     /// Counts the pictures. If a page finds a gap in the numbers, it was too slow for those in between.
     private(set) var number = 0

@@ -18,7 +18,7 @@ final class FileSession {
     static let logLimit = 16 << 20
 
     let path: String
-    /// Where the file is to which the path leads. SQLite puts the log there, and members put their files
+    /// The location of the file to which the path leads. SQLite puts the log there, and members put their files
     /// there.
     let location: String
     /// The identities of the file and of SQLite's companion files when it was opened.
@@ -31,7 +31,8 @@ final class FileSession {
     /// Keeps the session a member, once it subscribes under a durable name.
     private var membership: SQLiteMembership?
 
-    /// Opens the file, or creates it. It never waits: an error with ``BridgeError/isLock`` may be gone soon.
+    /// Opens the file, or creates it. It never waits: the cause of an error with ``BridgeError/isLock`` may
+    /// soon be gone.
     init(_ configuration: SQLiteConfiguration, _ environment: FileEnvironment) throws {
         (path, self.environment) = (configuration.path, environment)
         isSynchronized = configuration.synchronous == .full
@@ -184,8 +185,8 @@ final class FileSession {
         throw BridgeError(.notConnected, detail: "\(path): \(what), and start them again")
     }
 
-    /// Whether another file is in the place of this one, without any companion files of this one, which
-    /// SQLite would take for those of the other.
+    /// Whether another file is in the place of this one, and this one's companion files are gone. SQLite would
+    /// take those for the other file's.
     var isReplacedWhole: Bool {
         let found = FileIdentity.all(path, location)
         return found[0] != nil && zip(found, identities).allSatisfy { $0 == nil || $0 != $1 }

@@ -23,7 +23,7 @@ extension NamedChannel where Message: Encodable {
     /// - Parameters:
     ///   - type: The name of the type in the envelope; by default the name of `Message`.
     ///   - codec: The codec of the receiving routes, JSON by default.
-    ///   - subjectPrefix: The `BridgeConfiguration/subjectPrefix` of the receiving bridges, empty by default.
+    ///   - subjectPrefix: The `BridgeConfiguration.subjectPrefix` of the receiving bridges, empty by default.
     ///     Bridges with another prefix do not receive the message.
     ///   - db: Your database, inside the transaction.
     /// - Throws: The error of the codec; a `BridgeError` for the channel of a type, which has no name, or if

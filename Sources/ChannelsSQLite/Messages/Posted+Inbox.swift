@@ -8,7 +8,7 @@ extension Posted {
     /// Settles a durable message in a transaction of your own, on the file that it came from.
     ///
     /// The message is settled together with your data once the transaction commits, and not if it is rolled
-    /// back, so it takes effect exactly once.
+    /// back, so the message takes effect exactly once.
     ///
     /// ```swift
     /// let token = board[.sold].posts.listen { post in

@@ -132,7 +132,7 @@ extension SQLiteTransport {
             db,
             sql: "SELECT COUNT(*), SUM(deliveries > 1), MIN(number) FROM channels_unsettled WHERE consumer = ?",
             arguments: [row["id"] as Int64]
-        )!  // an aggregate has always a row
+        )!  // an aggregate always has a row
         (name.unsettled, name.redelivered) = (unsettled[0], unsettled[1] ?? 0)
         if let first = unsettled[2] as Int64? { oldest = min(oldest ?? .max, first) }
         let time = try oldest.flatMap {

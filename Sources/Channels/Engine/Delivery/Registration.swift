@@ -1,8 +1,8 @@
 public import Dispatch
 
-/// What a list needs to know about a listener: the contents of a ``Listener``. Not generic, so that registering looks
-/// up no type at run time and is compiled only once. It has no more than six fields, because the compiler builds larger
-/// structs in memory and retains each reference in them.
+/// What a list needs to know about a listener: the contents of a ``Listener``. Not generic, so that registering a
+/// listener looks up no type at run time, and the code is compiled only once. It has no more than six fields, because
+/// the compiler builds larger structs in memory and retains each reference in them.
 @frozen @usableFromInline
 struct Registration {
     /// Where and how the listener is called.
@@ -100,7 +100,7 @@ extension Registration {
         set { details = Details(details?.delivery, isBare: isBare, isOnce: isOnce, newValue, adaptor) }
     }
 
-    /// Makes what the listener receives of the source's messages; nil if it receives them as they are.
+    /// Turns the source's messages into what the listener receives; nil if it receives them as they are.
     var adaptor: Adaptor? {
         get { details?.adaptor }
         set { details = Details(details?.delivery, isBare: isBare, isOnce: isOnce, buffering, newValue) }

@@ -97,7 +97,7 @@ extension Lane {
         return lock.withLock { state.beginTurn() && take(calls) }
     }
 
-    /// Makes what the last turn left the drain's alone: see ``discard(_:inDrain:)``.
+    /// Makes the drain the only user of what the last turn left: see ``discard(_:inDrain:)``.
     private func reclaimFromCancellers() {
         guard !isBetweenTurns.exchange(false, ordering: .acquiring) else { return }
         // A thread that cancels has claimed it, and holds the lock until it is done.

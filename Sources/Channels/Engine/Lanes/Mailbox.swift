@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// Guards: the lane's lock guards `state`, `finishWaiters` and `isFinished`. `used`, `batch` and `retainedOwner` belong
 /// to the lane's drain. `batch` may also be used by a thread that holds the lock, if the lane is not draining or the
-/// thread has exchanged `Lane.isBetweenTurns` for false. `holdsBuffer` says itself who uses it.
+/// thread has exchanged `Lane.isBetweenTurns` for false. The comment on `holdsBuffer` says who uses it.
 @usableFromInline
 final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     let lane: Lane

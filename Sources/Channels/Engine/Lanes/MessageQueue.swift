@@ -21,7 +21,7 @@ struct MessageQueue: ~Copyable {
 
     private static let smallestBlock = 16
     private static let largestBlock = 256
-    /// How many times as many slots each block has as the one before, up to `largestBlock`.
+    /// The factor by which each block has more slots than the one before, up to `largestBlock`.
     private static let growth = 4
     /// The size of the largest blocks, so that blocks of large messages have fewer slots.
     private static let bytesPerBlock = 16_384

@@ -71,7 +71,7 @@ struct Body2<A: AnyObject, B: ~Copyable>: Sendable {
     @inlinable init(unisolated body: IsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
     @inlinable
     init(unisolated body: ActorBody2<A, B>) where A: Actor {
-        // `isolated` marks an ordinary argument, an actor is an object: the calling convention is the same.
+        // `isolated` marks an ordinary argument, and an actor is an object, so the calling convention is the same.
         self = unsafe unsafeBitCast(body, to: Self.self)
     }
 }

@@ -7,7 +7,7 @@ internal import Synchronization
 /// `word`, `next` and `routeAddress` are atomic. The list's lock guards `level`, `previous` and the links; once the
 /// entry has left the list, `previous` links entries whose closures are to be freed. `body` is replaced once, after the
 /// last post that could read it has ended (`ListenerList+Reclaim`). The rest is constant. An entry must not exceed 88
-/// bytes, see `Decisions/ListenerList.md`.
+/// bytes: see `Decisions/ListenerList.md`.
 @usableFromInline
 package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see above
     // Bits of `word` above the registration number. A post compares the word with the number at which it
@@ -61,7 +61,7 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
         self.site = site
     }
 
-    /// Not inlined, because inlined where the memory is freed it would retain and release the entry once more.
+    /// Not inlined: if it were inlined where the memory is freed, it would retain and release the entry once more.
     @inline(never)
     deinit {
         level?.release()

@@ -13,8 +13,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     var entry: ListenerEntry { fatalError("defect of swift-channels: a token is neither an entry nor an OwningToken") }
 
-    /// Whether the listener has not ended. It ends when it is cancelled, when a `once` listener gets its message, when
-    /// its channel is deallocated or finished, and when its owner is deallocated. A paused listener is active.
+    /// True until the listener ends. It ends when it is cancelled, when a `once` listener gets its message, when its
+    /// channel is deallocated or finished, and when its owner is deallocated. A paused listener is active.
     public final var isActive: Bool { !entry.hasEnded && !entry.isOrphan }
 
     /// Ends the listener without waiting.
@@ -22,17 +22,19 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// Called in the listener's own isolation (or, for a nonisolated listener, on the posting thread), it guarantees
     /// that no call begins after it returns. Called from any other thread, it cannot stop a call that has already
     /// passed its check: see ``cancelAndWait()``. Queued messages are discarded and counted. Other listeners are not
-    /// affected. Idempotent.
+    /// affected. Calling it again does nothing.
     ///
     /// - Complexity: O(1); for a pattern's listener, O(*n*) in the number of patterns and names of its
     ///   switchboard.
     public func cancel() { entry.cancel() }
 
-    /// Ends the listener, discards its queued messages, and suspends until no call of it is running or can begin.
+    /// Ends the listener, discards its queued messages, and suspends until none of its calls is running and none can
+    /// begin.
     ///
-    /// Waits for the channel's posts in progress on other threads, and for the call that is being made from the
-    /// listener's mailbox. For a responder, it waits for every request handed to it; for a pattern's listener, for the
-    /// posts on every matching channel. It ignores task cancellation, because those posts end in any case.
+    /// Waits for posts on the channel that are in progress on other threads, and for the call that is being made from
+    /// the listener's mailbox. For a responder, it waits for every request handed to the responder; for a pattern's
+    /// listener, for the posts on every matching channel. It ignores task cancellation, because those posts end in any
+    /// case.
     ///
     /// Called inside the listener, or inside a listener that it awaits with `postAndWait` or a request, this method
     /// cancels without waiting. A task started by a call counts as part of that call until the call ends. Two unrelated
@@ -44,10 +46,10 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// Ends the listener after its queued messages have been delivered, and suspends until its last call has ended.
     ///
-    /// Messages posted from now on do not reach it. The wait lasts as long as the listener's actor or queue takes, and
-    /// ignores task cancellation. Calling ``cancel()`` meanwhile discards the messages still queued. A sequence ends
-    /// when its reader has taken the queued messages; this method does not wait for that. Called inside the listener,
-    /// or inside a listener that it awaits with `postAndWait` or a request, it does not wait at all.
+    /// Messages posted from now on do not reach it. The wait lasts as long as the listener's actor or queue needs.
+    /// Cancelling the task does not end it. Calling ``cancel()`` meanwhile discards the messages still queued. A
+    /// sequence ends when its reader has taken the queued messages; this method does not wait for that. Called inside
+    /// the listener, or inside a listener that it awaits with `postAndWait` or a request, it does not wait at all.
     public final func drain() async {
         entry.end()
         await waitForCalls(afterDelivery: true)
@@ -86,7 +88,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// The number of messages in the listener's mailbox.
     public final var waitingCount: Int { entry.accounts?.waiting ?? 0 }
 
-    /// The number of messages dropped by its full buffer or its ``OverlappingPolicy``.
+    /// The number of messages dropped because the listener's buffer was full, or by its ``OverlappingPolicy``.
     public final var droppedCount: Int { entry.accounts?.dropped ?? 0 }
 
     /// The number of messages discarded because the listener was cancelled, or its owner deallocated, while they were
@@ -112,10 +114,10 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
         if former != self { former?.cancel() }
     }
 
-    /// Stores the token in a set whose listeners end together.
+    /// Stores the token in a set, for listeners that should end together.
     public final func store(in tokens: inout some SetAlgebra<ListenerToken>) { tokens.insert(self) }
 
-    /// Stores the token in a collection whose listeners end together. Swift may release a local collection
+    /// Stores the token in a collection, for listeners that should end together. Swift may release a local collection
     /// after its last use: see `withExtendedLifetime`.
     public final func store(in tokens: inout some RangeReplaceableCollection<ListenerToken>) {
         tokens.append(self)
