@@ -34,6 +34,7 @@ final class IncomingWorker: RouteWorker {
         delivery = IncomingDelivery(
             context,
             options,
+            pattern,
             shadowedBy: earlier,
             window: share.window,
             unfinished,
