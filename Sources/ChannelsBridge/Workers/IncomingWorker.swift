@@ -55,8 +55,9 @@ final class IncomingWorker: RouteWorker {
         return options.start == nil ? .durable : [.durable, .replay]
     }
 
+    var isInbound: Bool { true }
+
     func start() async throws {
-        if isDurable { context.count(\.unfinished, queue.empty().count) }
         let subscription = TransportSubscription(
             to: try context.configuration.subjects(matching: pattern),
             durableName: isDurable ? delivery.durableName : nil,
