@@ -28,6 +28,9 @@ internal import Synchronization
 ///   ``statistics`` and raises a `Fault` of the switchboard; an incoming message that cannot be delivered is
 ///   also a ``DeadLetter``.
 /// - No lock of the library is held while listeners, responders or handlers run.
+/// - The bridge listens and responds on the switchboard like others: after its `removeAllListeners()`, nothing is sent
+///   until the bridge runs again. After `removeState(_:)`, a route for that name does not carry the next state with it;
+///   one for a pattern does.
 /// - Use one bridge per switchboard and broker. Two bridges over the same broker send every message twice,
 ///   and each treats the other's messages as remote. Bridges over different brokers do not exchange messages.
 ///
@@ -126,9 +129,9 @@ public final class Bridge: Sendable {
     /// When the run ends, the bridge stops receiving, lets listeners and responders finish with what has been
     /// received, sends what is queued, including what they have posted, and closes the transport if it has connected
     /// it, within ``BridgeConfiguration/closeTimeout``. After that time, it cancels unfinished work and returns once
-    /// that has ended: a responder or dead-letter handler that ignores cancellation keeps it from returning. Messages
-    /// that are still queued are dropped and counted, and later posts are not sent. A run that is cancelled before it
-    /// is ready ends in the same way; if it has not connected, there is nothing to wait for.
+    /// that has ended: a responder or dead-letter handler that ignores cancellation, or a listener that blocks its
+    /// thread, keeps it from returning. Messages that are still queued are dropped and counted, and later posts are not
+    /// sent. A run that is cancelled before it is ready ends in the same way, but does not wait if it has not connected.
     ///
     /// After it has returned or thrown, it may be called again. It then uses the same transport, and the
     /// counters continue.

@@ -35,6 +35,7 @@ public struct DeadLetterBox: Sendable {
     /// at once. Each letter is put back once, because the box itself has a durable name, `dead-letters`.
     /// Letters in a stream without limits remain stored. Do not put letters back concurrently.
     ///
+    /// A letter is recognized by its headers; other messages whose names begin like those of letters are left alone.
     /// The name comes from the letter's own subject, whatever its headers say. Therefore, a client that may
     /// publish letters of one name cannot get a message published on another. Nothing is published on names
     /// that begin with `$`, which belong to the broker.
