@@ -130,8 +130,9 @@ public final class Bridge: Sendable {
     /// received, sends what is queued, including what they have posted, and closes the transport if it has connected
     /// it, within ``BridgeConfiguration/closeTimeout``. After that time, it cancels unfinished work and returns once
     /// that has ended: a responder or dead-letter handler that ignores cancellation, or a listener that blocks its
-    /// thread, keeps it from returning. Messages that are still queued are dropped and counted, and later posts are not
-    /// sent. A run that is cancelled before it is ready ends in the same way, but does not wait if it has not connected.
+    /// thread, keeps it from returning. Messages that are still queued are dropped and counted, and later posts are
+    /// not sent. A run that is cancelled before it is ready ends in the same way, but does not wait if it has not
+    /// connected.
     ///
     /// After it has returned or thrown, it may be called again. It then uses the same transport, and the
     /// counters continue.
