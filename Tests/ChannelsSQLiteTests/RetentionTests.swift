@@ -65,6 +65,25 @@ struct RetentionTests {
         for transport in transports { try await transport.close(timeout: .patience) }
     }
 
+    /// Neither the position of the box nor the letters that it has passed hold back others.
+    @Test func lettersGoWithOtherMessagesAfterOneWasPutBack() async throws {
+        let database = try DatabasePool(path: file.path)
+        let transport = try await file.connected()
+        for text in ["left", "back"] { try await transport.publish(message(text, to: "dead.shop.sold"), durable: true) }
+        let (box, last) = (DeadLetterBox("dead"), try #require(try await letters().last))
+        _ = try await box.putBack(last.id, over: SQLiteTransport(path: file.path))
+        for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
+        try await transport.close(timeout: .patience)
+        #expect(try await pruned(.init(messages: 2), database) == 2)
+        let left = "SELECT COUNT(*) FROM channels_unsettled"
+        #expect(try await database.read { try Int.fetchOne($0, sql: left) } == 0)
+        #expect(try await letters().isEmpty)
+    }
+
+    private func letters() async throws -> [DeadLetterBox.Letter] {
+        try await DeadLetterBox("dead").letters(over: SQLiteTransport(path: file.path))
+    }
+
     /// What is left once messages beyond the limits were removed.
     private func pruned(_ retention: SQLiteConfiguration.Retention, _ database: DatabasePool) async throws -> Int {
         try remove(retention, passed: [:])
