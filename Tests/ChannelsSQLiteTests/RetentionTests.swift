@@ -65,6 +65,21 @@ struct RetentionTests {
         for transport in transports { try await transport.close(timeout: .patience) }
     }
 
+    /// Positions are saved even by a process whose own limits are not reached.
+    @Test func aProcessWithHigherLimitsHoldsUpNobody() async throws {
+        let transports = [try await file.connected(), try await file.connected()]
+        for (transport, pattern) in zip(transports, ["bank.>", "rare.>"] as [ChannelPattern]) {
+            try await transport.subscribe(to: pattern, durableName: "books") { $0.settle?(.acknowledged) }
+        }
+        for number in 0..<10 { try await transports[0].publish(message("\(number)"), durable: true) }
+        let database = try file.foreignDatabase()
+        let ids = try await database.read { try Int64.fetchAll($0, sql: "SELECT id FROM channels_consumers") }
+        try remove(.init(), passed: [ids[1]: 10])
+        try remove(.init(messages: 2), passed: [ids[0]: 10])
+        #expect(try await count(database) == 2)
+        for transport in transports { try await transport.close(timeout: .patience) }
+    }
+
     /// Neither the position of the box nor the letters that it has passed hold back others.
     @Test func lettersGoWithOtherMessagesAfterOneWasPutBack() async throws {
         let database = try DatabasePool(path: file.path)
@@ -82,6 +97,10 @@ struct RetentionTests {
 
     private func letters() async throws -> [DeadLetterBox.Letter] {
         try await DeadLetterBox("dead").letters(over: SQLiteTransport(path: file.path))
+    }
+
+    private func count(_ database: some DatabaseReader) async throws -> Int? {
+        try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages") }
     }
 
     /// What is left once messages beyond the limits were removed.

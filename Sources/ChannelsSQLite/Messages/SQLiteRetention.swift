@@ -43,11 +43,11 @@ struct SQLiteRemoval {
     /// The wall clock.
     let time: Double
 
-    /// Removes a portion. If there is nothing to remove, it writes nothing.
+    /// Removes a portion. If there is nothing to remove, and no position has changed, it writes nothing.
     ///
     /// - Returns: Whether nothing is left to remove.
     func remove(_ db: Database) throws -> Bool {
-        if try lastBeyond(before: .max, db) != nil { try savePositions(db) }
+        try savePositions(db)
         let end = ContinuousClock.now + Self.mostTime
         while .now < end {
             if try !removePlain(db), try !removeDurable(db) { return true }
@@ -55,8 +55,8 @@ struct SQLiteRemoval {
         return false
     }
 
-    /// Positions are saved even if a name of another process needs the messages, because that process may in
-    /// turn be waiting for these positions.
+    /// Positions are saved even if nothing is to be removed here, because other processes, whose limits may be
+    /// lower, may be waiting for them.
     private func savePositions(_ db: Database) throws {
         for (id, position) in passed {
             try db.execute(
