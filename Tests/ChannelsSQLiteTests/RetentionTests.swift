@@ -99,6 +99,19 @@ struct RetentionTests {
         try await DeadLetterBox("dead").letters(over: SQLiteTransport(path: file.path))
     }
 
+    /// Otherwise nothing would be removed by processes that end before the first portion is due.
+    @Test func aProcessThatEndsRemovesAPortion() async throws {
+        let transport = try await file.connected(
+            SQLiteConfiguration(path: file.path, retention: .init(messages: 2), busyTimeout: .seconds(86_400))
+        )
+        let heard = try await hear("kitchen", on: transport)
+        for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
+        await heard.wait(count: 10)
+        try await transport.close(timeout: .patience)
+        let database = try file.foreignDatabase()
+        #expect(try await count(database) == 2)
+    }
+
     private func count(_ database: some DatabaseReader) async throws -> Int? {
         try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages") }
     }

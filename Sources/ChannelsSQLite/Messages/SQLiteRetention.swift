@@ -49,9 +49,9 @@ struct SQLiteRemoval {
     func remove(_ db: Database) throws -> Bool {
         try savePositions(db)
         let end = ContinuousClock.now + Self.mostTime
-        while .now < end {
+        repeat {
             if try !removePlain(db), try !removeDurable(db) { return true }
-        }
+        } while .now < end
         return false
     }
 
