@@ -112,6 +112,21 @@ struct RetentionTests {
         #expect(try await count(database) == 2)
     }
 
+    /// A new version of a program may use its name with another pattern. The former one holds back messages.
+    @Test func forgettingANameRemovesThePatternsThatNobodyUses() async throws {
+        let (former, current) = (try await file.connected(), try await file.connected())
+        try await former.subscribe(to: "shop.sold", durableName: "kitchen") { _ in }
+        try await former.close(timeout: .patience)
+        try await current.subscribe(to: "shop.*", durableName: "kitchen") { _ in }
+        let tool = try await file.connected()
+        #expect(try await tool.forget("kitchen") == ["shop.sold"])
+        let error = await #expect(throws: BridgeError.self) { try await tool.forget("kitchen") }
+        #expect(error?.code == .refused)
+        try await current.close(timeout: .patience)
+        #expect(try await tool.forget("kitchen") == ["shop.*"])
+        try await tool.close(timeout: .patience)
+    }
+
     private func count(_ database: some DatabaseReader) async throws -> Int? {
         try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages") }
     }
