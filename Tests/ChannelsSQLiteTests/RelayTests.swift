@@ -204,6 +204,31 @@ struct RelayTests {
         try await receiver.close(timeout: .patience)
     }
 
+    /// They are for those who read the source.
+    @Test func deadLettersOfAnybodyStayAtTheSource() async throws {
+        let (broker, heard) = (InMemoryBroker(), Recorder<String>())
+        let receiver = InMemoryTransport(broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: ">", durableName: "far") { heard.record(text($0.message)) }
+        let sender = try await file.connected()
+        let letter = try TransportMessage(
+            subject: "dead.shop.sold",
+            headers: ["dead-letter-subject": "shop.sold", "dead-letter-name": "kitchen"],
+            body: Array("letter".utf8)
+        )
+        try await sender.publish(letter, durable: true)
+        try await sender.publish(message("soup"), durable: true)
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: InMemoryTransport(broker))
+        let running = Task { try await relay.run() }
+        #expect(await heard.wait(count: 1) == ["soup"])
+        running.cancel()
+        _ = await running.result
+        #expect(heard.all == ["soup"])
+        #expect(try await sender.unsettledCount(of: relay.name, on: ">") == 0)
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
+    }
+
     /// As long as it is, all messages would be refused.
     @Test func whatCanBeChangedAtTheBrokerConcernsNoMessage() {
         for code in [BridgeError.Code.permissionDenied, .unsupported, .notStored, .bufferFull, .notAcknowledged] {

@@ -14,7 +14,9 @@ public import Channels
 /// elects a leader, that message arrives out of order.
 ///
 /// A message that the target can never take, because it is too large or not valid, is reported and kept as a
-/// dead letter at the source. If ``DeadLetterBox`` puts it back there, it is forwarded again.
+/// dead letter at the source. If ``DeadLetterBox`` puts it back there, it is forwarded again. Dead letters
+/// themselves stay at the source, whichever relay or bridge has stored them: they are acknowledged and not
+/// forwarded.
 ///
 /// Anything else is an outage: a lost connection, a missing or full stream, a missing permission. The relay
 /// reports it and waits for it to end. Meanwhile it forwards messages on other subjects, until 256 messages
@@ -117,8 +119,7 @@ public struct Relay: Sendable {
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning)
         try await retry(atMost: Self.longestPause) {
             try await source.subscribe(subscription) { message in
-                // The relay's dead letters stay at the source.
-                if message.message.headers[DeadLetterHeader.subject] != nil, isMine(message.message) {
+                if message.message.headers[DeadLetterHeader.subject] != nil {
                     message.settle?(.acknowledged)
                 } else {
                     waiting.withLock { $0.append(message) }
@@ -234,13 +235,9 @@ public struct Relay: Sendable {
     /// A message that was put back for this relay is meant for all durable names at the target.
     private func outgoing(_ message: TransportMessage) -> TransportMessage {
         var message = message
-        if isMine(message) { message.headers.remove(DeadLetterHeader.name) }
+        let isForThis = message.headers[DeadLetterHeader.name] == name.percentEncoded
+        if isForThis { message.headers.remove(DeadLetterHeader.name) }
         return message
-    }
-
-    /// Whether a message is, or was, a letter of this relay.
-    private func isMine(_ message: TransportMessage) -> Bool {
-        message.headers[DeadLetterHeader.name] == name.percentEncoded
     }
 
     private func setAside(_ message: InboundMessage, _ error: BridgeError) async throws {
