@@ -352,5 +352,16 @@ struct SQLiteTransportTests {
         }
         #expect(identities[0][0] == identities[0][1] && identities[0][0] != identities[1][0])
     }
+
+    @Test(arguments: [11, 1_000, UInt64.max]) func aStartBeyondTheNewestMessageIsTheNextOne(number: UInt64) async throws
+    {
+        let file = TemporaryFile()
+        let transport = try await file.connected()
+        for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
+        let heard = try await hear("kitchen", on: transport, from: .sequence(number))
+        try await transport.publish(message("next"), durable: true)
+        #expect(await heard.wait(count: 1) == ["next"])
+        try await transport.close(timeout: .patience)
+    }
 }
 #endif
