@@ -187,7 +187,16 @@ public struct TransportConformance: Sendable {
             task.cancel()
             run.fail("\(error)")
         }
-        await run.closeTransports()
+        // Nor does one whose `close` never returns.
+        let closed = FirstResult<Void>()
+        Task {
+            await run.closeTransports()
+            closed.finish(.success(()))
+        }
+        let open = BridgeError(.timedOut, detail: "the transports did not close within \(timeout)")
+        do { try await closed.value(timeout: timeout, clock: ContinuousClock(), else: open) } catch {
+            run.fail("\(error)")
+        }
         return Outcome(check: check, skipped: nil, failures: run.failures)
     }
 }

@@ -23,7 +23,7 @@ public import ServiceLifecycle
 /// | `channels_delivered`, `channels_dropped`, `channels_missed`, `channels_failed` | `channel` | messages, summed over its listeners |
 /// | `channels_waiting`, `channels_listeners` | `channel` | gauges |
 /// | `channels_lane_waiting` | `lane` | gauge |
-/// | `channels_faults` | `code` | faults, counted when they happen; needs `board.addInstrument(metrics)` |
+/// | `channels_faults` | `code` | faults, counted when they happen, those of bridges by the code of their `BridgeError`; needs `board.addInstrument(metrics)` |
 /// | `channels_waited`, `channels_spent` | `channel` | timers: until the call, and in the listener; needs `board.addInstrument(metrics)` and `.trace` |
 ///
 /// With `stores:`, ``run()`` also reports what transports have stored, read once per interval:
@@ -291,7 +291,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     /// Counts a fault.
     public func report(_ fault: Fault) {
-        Counter(label: "channels_faults", dimensions: [("code", "\(fault.code)")], factory: factory).increment()
+        Counter(label: "channels_faults", dimensions: [("code", fault.cause)], factory: factory).increment()
     }
 
     /// Records how long the listener takes.

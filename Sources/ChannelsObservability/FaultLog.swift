@@ -8,12 +8,12 @@ public import Logging
 /// let log = board.addInstrument(FaultLog(logger))
 /// ```
 ///
-/// In each interval, it writes at most one line for each fault code, channel and source location, and a
-/// limited number in all. The metadata has the fault's `count` so far, and the number of lines `suppressed`
+/// In each interval, it writes at most one line for each fault code, channel and source location (for a bridge, each
+/// code of a `BridgeError`), and a limited number in all. The metadata has the fault's `count` so far, and the number of lines `suppressed`
 /// since the last one. Lines are written on the thread that found the fault, with no lock held.
 public final class FaultLog: ChannelInstrument {
     private struct Place: Hashable {
-        let code: Fault.Code
+        let cause: String
         let kind: ChannelKind
         let channel: ExactText
         let site: CallSite?
@@ -69,7 +69,7 @@ public final class FaultLog: ChannelInstrument {
     /// Writes a line, unless a limit is reached.
     public func report(_ fault: Fault) {
         let place = Place(
-            code: fault.code,
+            cause: fault.cause,
             kind: fault.channelKind,
             channel: ExactText(fault.channelName),
             site: fault.registrationSite

@@ -1,5 +1,6 @@
 import ChannelsBridge
 import ChannelsBridgeTesting
+import ChannelsTesting
 import Synchronization
 import Testing
 
@@ -84,6 +85,24 @@ struct Flaw: Sendable, CustomTestStringConvertible {
         Flaw(name: "drops headers", check: "headersArriveAsTheyWereSet") { transport in
             transport.publishes = { try TransportMessage(subject: $0.subject, body: $0.body) }
         },
+        Flaw(name: "drops headers of durable messages", check: "aDurableMessageArrivesAsItWasPublished") { transport in
+            transport.publishes = { try TransportMessage(subject: $0.subject, body: $0.body) }
+        },
+        Flaw(name: "counts each delivery as the first", check: "whatIsNotSettledIsDeliveredAgainToTheNext") {
+            $0.receives = { [InboundMessage($0.message, identity: $0.identity, onSettled: $0.resettle)] }
+        },
+        Flaw(name: "identifies all messages alike", check: "whatIsNotSettledIsDeliveredAgainToTheNext") {
+            $0.receives = { message in
+                let count = message.deliveryCount
+                return [
+                    InboundMessage(message.message, deliveryCount: count, identity: "1", onSettled: message.resettle)
+                ]
+            }
+        },
+        Flaw(name: "counts nothing", check: "aStoreCountsWhatADurableNameHasYetToSettle", keepsLetters: true) {
+            $0.counts = { _ in 0 }
+        },
+        Flaw(name: "never closes", check: "aRequestGetsItsReply", hangs: true) { $0.closes = { await Gate().wait() } },
         Flaw(name: "cannot settle", check: "aDurableMessageArrivesWithAWayToSettleIt") {
             $0.receives = { [InboundMessage($0.message)] }
         },

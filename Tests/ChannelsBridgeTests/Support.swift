@@ -124,6 +124,7 @@ struct AlteredTransport: Transport {
     var subscribes: @Sendable (TransportSubscription) async throws -> Void = { _ in }
     var receives: @Sendable (InboundMessage) -> [InboundMessage] = { [$0] }
     var sees: @Sendable (StoredValue) -> Bool = { _ in true }
+    var counts: @Sendable (Int) -> Int = { $0 }
     var finds: @Sendable ([StoredMessage]) -> [StoredMessage] = { $0 }
     var repliesWith: @Sendable (TransportReply) -> TransportReply = { $0 }
     var closes: @Sendable () async -> Void = {}
@@ -204,7 +205,7 @@ struct AlteredStore: MessageStore {
     ) async throws { try await altered.subscribe(subscription, onMessage: onMessage) }
 
     func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
-        try await altered.base.unsettledCount(of: name, on: pattern)
+        altered.counts(try await altered.base.unsettledCount(of: name, on: pattern))
     }
 
     func stored(

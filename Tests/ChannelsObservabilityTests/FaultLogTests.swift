@@ -1,5 +1,6 @@
 #if Observability
 import Channels
+import ChannelsBridge
 import InMemoryLogging
 import Logging
 import Testing
@@ -47,6 +48,14 @@ struct FaultLogTests {
         log.report(fault(count: 11))
         #expect(handler.entries.map { $0.metadata["count"] } == ["1", "11"])
         #expect(handler.entries.map { $0.metadata["suppressed"] } == [nil, "9"])
+    }
+
+    @Test func eachKindOfErrorOfABridgeIsWritten() {
+        let log = log()
+        for code in [BridgeError.Code.bufferFull, .notConnected, .bufferFull] {
+            log.report(Fault(code: .bridgeFailed, channelName: "shop.sold", underlyingError: BridgeError(code)))
+        }
+        #expect(handler.entries.count == 2)
     }
 
     @Test func anIntervalHasLimitedLinesHoweverManyPlacesThereAre() {

@@ -206,6 +206,16 @@ struct MetricsTests {
         withExtendedLifetime((token, listeners)) {}
     }
 
+    /// A full buffer and a lost connection need different alerts.
+    @Test func faultsOfABridgeAreCountedByTheCodeOfTheirError() {
+        let metrics = ChannelMetrics(board, factory: factory)
+        for code in [BridgeError.Code.bufferFull, .notConnected, .bufferFull] {
+            metrics.report(Fault(code: .bridgeFailed, channelName: "shop.sold", underlyingError: BridgeError(code)))
+        }
+        #expect(factory.counterTotal(label: "channels_faults", dimensions: [("code", "bufferFull")]) == 2)
+        #expect(factory.counterTotal(label: "channels_faults", dimensions: [("code", "notConnected")]) == 1)
+    }
+
     /// Counts the timers made.
     private final class CountingFactory: MetricsFactory {
         let timers = Recorder<String>()

@@ -47,6 +47,16 @@ struct BridgingTests {
         withExtendedLifetime(token) {}
     }
 
+    /// Without a handler, the first of each is written.
+    @Test func faultsOfABridgeAreCountedByTheKindOfTheirError() {
+        let counts = Recorder<Int>()
+        let board = Switchboard(onFault: { counts.record($0.count) })
+        for cause in ["undecodable", "unknownType", "undecodable"] {
+            board.reportBridgeFault(cause, on: "bridging.number", error: CancellationError())
+        }
+        #expect(counts.all == [1, 1, 2])
+    }
+
     @Test func aMessageOfAnotherTypeIsAnError() async {
         let other = board.channel("bridging.number" as ChannelName<String>)
         await #expect(throws: ChannelError.self) { try await deliver(1) {} }

@@ -22,7 +22,7 @@ struct SpellingTests {
         let counts = Locked<[Int]>([])
         let board = Switchboard(onFault: { fault in counts.withLock { $0.append(fault.count) } })
         for _ in 0..<2 {
-            for name in names { board.reportBridgeFault(on: name.text, error: CancellationError()) }
+            for name in names { board.reportBridgeFault("cancelled", on: name.text, error: CancellationError()) }
         }
         #expect(counts.withLock { $0 } == [1, 1, 2, 2])
     }

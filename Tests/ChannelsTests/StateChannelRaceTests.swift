@@ -183,4 +183,15 @@ struct StateChannelRaceTests {
         #expect(faults.all.map(\.code) == [.stateBacklog, .stateBacklog])
         withExtendedLifetime(tokens) {}
     }
+
+    @Test func valuesThatItsOwnListenerSetsAreReportedToo() {
+        let faults = Recorder<Fault>()
+        let state = StateChannel(0) { faults.record($0) }
+        let token = state.listen { (value: Int) in
+            if value == 1 { for value in 2...5_000 { state.set(value) } }
+        }
+        state.set(1)
+        #expect(faults.all.map(\.code) == [.stateBacklog, .stateBacklog])
+        withExtendedLifetime(token) {}
+    }
 }

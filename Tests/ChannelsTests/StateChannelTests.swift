@@ -152,7 +152,7 @@ struct StateChannelTests {
     }
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.
-    @Test(arguments: ["value", "set", "update", "listen", "values", "resume"])
+    @Test(arguments: ["value", "set", "update", "listen", "values", "finish", "resume"])
     func usingTheSameStateInsideUpdateTraps(use: String) async {
         await #expect(processExitsWith: .failure) { [use] in
             endIfItHangs()
@@ -166,6 +166,7 @@ struct StateChannelTests {
                 case "update": state.update { $0 += 1 }
                 case "listen": withExtendedLifetime(state.listen { _ in }) {}
                 case "values": _ = state.messages()
+                case "finish": state.finish()
                 default: token.resume()
                 }
             }

@@ -11,9 +11,7 @@
 /// }
 /// ```
 ///
-/// In an actor, pass the actor as the owner. A closure in the actor can also capture `self`, weakly or
-/// unowned: `{ [unowned self] _, click in self.total += click.count }`. (Swift 6.3 compiles that capture for
-/// a local constant, not for a stored property.)
+/// In an actor, pass the actor as `actor:`. The closure is then isolated to it.
 ///
 /// A class on a global actor that keeps a `LocalChannel`, or tokens of one, needs an `isolated deinit`, which
 /// may be empty. Without it, properties are released on whichever thread drops the last reference, and

@@ -44,6 +44,9 @@ extension ListenerContainer {
     public func removeListeners(of owner: AnyObject) { _listeners.list?.removeListeners(of: owner) }
 
     /// Ends every listener and interceptor, except listeners to patterns, and discards their queued messages.
+    ///
+    /// A `once` listener whose message is already queued has ended before, and still receives it.
+    ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeAllListeners() { _listeners.list?.removeAllListeners() }
 }

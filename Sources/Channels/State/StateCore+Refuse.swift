@@ -32,9 +32,10 @@ extension StateCore {
 
     /// Slows a setter down behind a backlog, by at most 100 steps of a millisecond. Raises a fault if too many values
     /// still wait then. Inside a listener it does not wait, but raises the fault at each doubling of the backlog.
-    func slowDown(behind count: Int) {
+    /// - Parameter canWait: Whether another thread delivers the values.
+    func slowDown(behind count: Int, _ canWait: Bool) {
         let isInsideListener = ThreadReference.current.pointee.isInsideListener || ListenerChain.call != nil
-        guard !isInsideListener else {
+        guard canWait, !isInsideListener else {
             if count & (count - 1) == 0 { reportBacklog() }
             return
         }

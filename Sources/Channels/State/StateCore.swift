@@ -77,8 +77,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     private func follow(_ claim: StateTurns.Claim?, deliver: (StateTurns.Turn) -> Void) -> Bool {
         switch claim {
         case .deliver(let turn)?: deliver(turn)
-        case .waitBehind(let count)?:
-            slowDown(behind: count)
+        case .waitBehind(let count, let canWait)?:
+            slowDown(behind: count, canWait)
             return true
         case .wait?: return true
         case nil: break

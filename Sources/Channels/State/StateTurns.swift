@@ -30,8 +30,8 @@ struct StateTurns: ~Copyable {
         case deliver(Turn)
         /// Another thread delivers it.
         case wait
-        /// Another thread delivers it, behind this many values.
-        case waitBehind(Int)
+        /// It is delivered behind this many values: by another thread, for which the setter can wait, or by its own.
+        case waitBehind(Int, canWait: Bool)
     }
 
     /// The most values of other threads that a thread delivers.
@@ -70,9 +70,9 @@ struct StateTurns: ~Copyable {
         if let entry, renew(entry, before: number) { return .wait }
         turns.append(turn)
         values.append(copying: value, envelope)
-        // A registration does not wait. Nor does the delivering thread, which would wait for itself.
-        return values.count > Self.mostWaiting && deliverer != thread && entry == nil
-            ? .waitBehind(values.count) : .wait
+        // A registration does not wait.
+        return values.count > Self.mostWaiting && entry == nil
+            ? .waitBehind(values.count, canWait: deliverer != thread) : .wait
     }
 
     /// Renews the last waiting turn, if it is this listener's, which was paused and resumed without a change in

@@ -90,8 +90,9 @@ extension Switchboard {
         return DeliveryReport()
     }
 
-    package func reportBridgeFault(on channel: String, error: any Error, detail: String? = nil) {
-        faults.report(.bridgeFailed, .bridge, channel, error: error, detail: .text(detail))
+    /// - Parameter cause: The kind of the error. Faults of each kind are counted separately.
+    package func reportBridgeFault(_ cause: String, on channel: String, error: any Error) {
+        faults.report(.bridgeFailed, cause: cause, .bridge, channel, error: error)
     }
 }
 

@@ -15,7 +15,7 @@
 ///   with a name given at run time throws ``ChannelError/Code/typeMismatch``. The trap's message, or the error, names
 ///   both types.
 /// - Posting to a name without listeners costs a lookup and a match against the patterns, and stores nothing. If only
-///   patterns match, a post costs several times as much as one to a listener, and the first such post creates a channel
+///   patterns match, a post costs about twice as much as one to a listener, and the first such post creates a channel
 ///   for those that follow. Up to 1,024 such channels are kept, each for as long as a pattern matches it.
 /// - Named states and request channels are kept until ``removeState(_:)`` or ``removeRequests(_:)``.
 /// - Everything else works as described for ``Channel``.
@@ -175,6 +175,9 @@ public final class Switchboard: Sendable {
 
     /// Ends every listener, interceptor, responder and observer on this switchboard, and discards their
     /// queued messages.
+    ///
+    /// A `once` listener whose message is already queued has ended before, and still receives it.
+    ///
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAllListeners() {
         for (slot, _) in registry.channels { slot.list.removeAllListeners() }

@@ -1,7 +1,7 @@
 /// The outcome of a message posted with ``Channel/postAndWait(_:from:echo:timeout:fileID:line:isolation:)``.
 ///
 /// `reachedCount` = `completedCount` + `failures.count` + `droppedCount` + `discardedCount` + `unfinishedCount`. The
-/// last of these is 0 unless the time was up, or the waiting task was cancelled.
+/// last of these is 0 unless the wait ended early, or left out a listener that itself waits for the poster.
 public struct DeliveryReport: Sendable {
     /// How many listeners the message was passed to.
     public internal(set) var reachedCount = 0
@@ -33,7 +33,10 @@ public struct DeliveryReport: Sendable {
         self.discardedCount = discardedCount
     }
 
-    /// How many listeners had not finished when the wait ended: its time was up, or its task was cancelled.
+    /// How many listeners had not finished when the wait ended.
+    ///
+    /// The wait ends early when its time is up or its task is cancelled. Inside a listener, it leaves out that listener,
+    /// and any other that waits for it: waiting for these would never end.
     public var unfinishedCount: Int { reachedCount - completedCount - failures.count - droppedCount - discardedCount }
 
     /// Whether the message reached at least one listener, and every listener that it reached has finished without an

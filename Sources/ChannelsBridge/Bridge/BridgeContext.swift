@@ -55,7 +55,7 @@ final class BridgeContext: Sendable {
     /// - Parameter channel: The name of the channel; by default the subject of the error, which may have a
     ///   prefix.
     func report(_ error: BridgeError, on channel: String? = nil) {
-        switchboard.reportBridgeFault(on: channel ?? error.subject ?? "bridge \(name)", error: error)
+        switchboard.reportBridgeFault("\(error.code)", on: channel ?? error.subject ?? "bridge \(name)", error: error)
     }
 
     // MARK: Encoding

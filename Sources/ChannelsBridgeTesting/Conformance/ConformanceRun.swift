@@ -55,7 +55,7 @@ final class ConformanceRun: Sendable {
         return transport
     }
 
-    /// Runs a bridge of this name while a body runs.
+    /// Runs a bridge of this name, and a body once it is ready.
     func running(
         _ name: String,
         _ board: Switchboard,
@@ -76,7 +76,10 @@ final class ConformanceRun: Sendable {
         )
         let running = Task { try await bridge.run() }
         let result: Result<Void, any Error>
-        do { result = .success(try await body(bridge)) } catch { result = .failure(error) }
+        do {
+            try await bridge.waitUntilReady()
+            result = .success(try await body(bridge))
+        } catch { result = .failure(error) }
         running.cancel()
         _ = await running.result
         try result.get()

@@ -21,6 +21,28 @@ extension TransportConformance {
                 "a first delivery is counted as \(messages.map(\.deliveryCount).max() ?? 0)"
             )
         },
+        check("aDurableMessageArrivesAsItWasPublished", needs: .durable) { run in
+            let transport = try await run.connected()
+            let heard = Recorder<TransportMessage>()
+            try await transport.subscribe(to: try run.pattern("a"), durableName: run.durableName("exact")) { message in
+                message.settle?(.acknowledged)
+                heard.record(message.message)
+            }
+            let bodies: [[UInt8]] = [[], [0], Array(0...255), Array(repeating: 0, count: 100_000)]
+            for (number, body) in bodies.enumerated() {
+                let headers: TransportHeaders = ["ce-id": run.durableName("\(number)"), "x-odd": "a: b, \"c\"; d=%20"]
+                let message = try TransportMessage(subject: run.subject("a"), headers: headers, body: body)
+                try await transport.publish(message, durable: true)
+            }
+            for (number, message) in await heard.first(bodies.count).enumerated() {
+                run.expect(message.body == bodies[number], "a body of \(bodies[number].count) bytes arrived changed")
+                let (id, odd) = (message.headers["ce-id"], message.headers["x-odd"])
+                run.expect(
+                    id == run.durableName("\(number)") && odd == "a: b, \"c\"; d=%20",
+                    "its headers were changed"
+                )
+            }
+        },
         check("whatIsPublishedWhileADurableNameIsAwayWaits", needs: .durable) { run in
             let sender = try await run.connected()
             let first = try await run.connected()
@@ -41,10 +63,10 @@ extension TransportConformance {
             let sender = try await run.connected()
             let first = try await run.connected()
             let name = run.durableName("unsettled")
-            let taken = Recorder<String>()
-            try await first.subscribe(to: try run.pattern("a"), durableName: name) { taken.record($0.message.text) }
-            try await run.publish(["one"], to: "a", durable: true, on: sender)
-            _ = await taken.first(1)
+            let taken = Recorder<InboundMessage>()
+            try await first.subscribe(to: try run.pattern("a"), durableName: name) { taken.record($0) }
+            try await run.publish(["one", "two"], to: "a", durable: true, on: sender)
+            let before = await taken.first(2).map(\.identity)
             try await first.close(timeout: run.timeout)
             let second = try await run.connected()
             let heard = Recorder<InboundMessage>()
@@ -52,8 +74,18 @@ extension TransportConformance {
                 message.settle?(.acknowledged)
                 heard.record(message)
             }
-            let message = await heard.first(1).first
-            run.expect(message?.message.text == "one", "it got \(message?.message.text ?? "nothing")")
+            let messages = await heard.first(2)
+            run.expect(messages.map(\.message.text) == ["one", "two"], "it got \(messages.map(\.message.text))")
+            let counts = messages.map(\.deliveryCount)
+            run.expect(counts == [2, 2], "the second deliveries are counted as \(counts)")
+            run.expect(
+                messages.map(\.identity) == before,
+                "the identities \(before) became \(messages.map(\.identity))"
+            )
+            run.expect(
+                before.isEmpty || before.first != before.last || before.first == .some(nil),
+                "two have one identity"
+            )
         },
         check("whatIsReleasedUnsettledComesAgain", needs: .durable) { run in
             let transport = try await run.connected()

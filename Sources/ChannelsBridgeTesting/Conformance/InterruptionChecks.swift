@@ -45,6 +45,23 @@ extension TransportConformance {
             let texts = await heard.wait { Set($0).isSuperset(of: ["before", "after"]) }
             run.expect(texts.first == "before", "it got \(texts)")
         },
+        check("whatIsSettledDuringAnInterruptionDoesNotHoldUpWhatFollows", needs: .durable, requires: .interrupt) {
+            run in
+            let receiver = try await run.connected()
+            let sender = try await run.connected()
+            let heard = Recorder<InboundMessage>()
+            var subscription = TransportSubscription(to: try run.pattern("a"), durableName: run.durableName("gap"))
+            subscription.prefetchLimit = 1
+            try await receiver.subscribe(subscription) { message in
+                if message.message.text != "first" || message.deliveryCount > 1 { message.settle?(.acknowledged) }
+                heard.record(message)
+            }
+            try await run.publish(["first"], to: "a", durable: true, on: sender)
+            let first = await heard.first(1)
+            try await run.interrupt(receiver) { for message in first { message.settle?(.acknowledged) } }
+            try await run.publish(["second"], to: "a", durable: true, on: sender)
+            await heard.wait { $0.contains { $0.message.text == "second" } }
+        },
         check("aWatcherHasTheLastValueAfterAnInterruption", needs: .lastValues, requires: .interrupt) { run in
             let watcher = try await run.connected()
             let storer = try await run.connected()

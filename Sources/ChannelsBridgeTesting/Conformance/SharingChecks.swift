@@ -35,7 +35,10 @@ extension TransportConformance {
             try await run.connected().subscribe(subscription) { stayed.record($0.message.text) }
             try await leaver.subscribe(subscription) { left.record($0.message.text) }
             try await run.publish(numbered(20), to: "a", on: sender)
-            while stayed.count + left.count < 20 { await Task.yield() }
+            while stayed.count + left.count < 20 {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
             try await leaver.close(timeout: run.timeout)
             let before = stayed.count
             try await run.publish(numbered(20, from: 20), to: "a", on: sender)
@@ -100,7 +103,10 @@ extension TransportConformance {
                 if last == "end" { try await run.publish([last], to: "a", durable: true, on: transport) }
                 return await heard.wait { $0.contains { $0.message.text == last } }
             }
-            try await run.publish(numbered(5), to: "a", durable: true, on: transport)
+            try await run.publish(numbered(2), to: "a", durable: true, on: transport)
+            // So that the times differ of what is stored before and after.
+            try await Task.sleep(for: .milliseconds(10))
+            try await run.publish(numbered(3, from: 2), to: "a", durable: true, on: transport)
             let all = try await heard(from: .beginning, as: "stored", upTo: "message 4")
             run.expect(
                 all.map(\.message.text) == numbered(5),
@@ -113,6 +119,15 @@ extension TransportConformance {
                 run.expect(
                     some.map(\.message.text) == Array(numbered(5).dropFirst(2)),
                     "from the third, it got \(some.map(\.message.text))"
+                )
+            }
+            let times = all.compactMap(\.secondsSince1970)
+            if times.count == 5 {
+                let start = ReplayStart.time(secondsSince1970: (times[1] + times[2]) / 2)
+                let some = try await heard(from: start, as: "time", upTo: "message 4")
+                run.expect(
+                    some.map(\.message.text) == Array(numbered(5).dropFirst(2)),
+                    "from a time before the third, it got \(some.map(\.message.text))"
                 )
             }
             let new = try await heard(from: .new, as: "new", upTo: "end")

@@ -66,12 +66,20 @@ extension TransportConformance {
             try await watcher.watch(run.pattern("a")) { seen.record($0.message.text) }
             _ = try await storer.store(try run.message("a", "old"))
             await seen.wait { $0.last == "old" }
+            let highest = Locked<UInt64>(0)
             try await run.rollBack {
-                for text in numbered(5) { _ = try await storer.store(try run.message("a", text)) }
+                for text in numbered(5) {
+                    let revision = try await storer.store(try run.message("a", text))
+                    highest.withLock { $0 = revision }
+                }
                 await seen.wait { $0.last == "message 4" }
             }
             let new = try run.message("a", "new")
-            try await run.untilDone { _ = try await storer.store(new) }
+            try await run.untilDone {
+                let revision = try await storer.store(new)
+                let former = highest.withLock { $0 }
+                run.expect(revision > former, "the revision \(revision) follows \(former)")
+            }
             await seen.wait { $0.last == "new" }
         },
         check("whatIsPostedInATransactionArrivesOnceItIsCommitted", needs: .durable, requires: .transactions) { run in
@@ -112,6 +120,23 @@ extension TransportConformance {
             let texts = await heard.first(1)
             run.expect(texts == ["\"end\""], "what was settled came again: \(texts)")
         },
+        check("aStoreCountsWhatADurableNameHasYetToSettle", needs: .durable, requires: .messageStore) { run in
+            let transport = try await run.connected()
+            guard let store = transport as? any MessageStore else { return }
+            let (name, pattern) = (run.durableName("reader"), try run.pattern("a"))
+            let heard = Recorder<InboundMessage>()
+            try await transport.subscribe(to: pattern, durableName: name) { heard.record($0) }
+            try await run.publish(numbered(3), to: "a", durable: true, on: transport)
+            let messages = await heard.first(3)
+            let before = try await store.unsettledCount(of: name, on: pattern)
+            run.expect(before == 3, "of three messages, \(before) are unsettled")
+            for message in messages { message.settle?(.acknowledged) }
+            // A settlement is not waited for.
+            while try await store.unsettledCount(of: name, on: pattern) > 0 {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        },
         check("aMessageThatFailsIsKeptAsALetterAndPutBack", needs: .durable, requires: .messageStore) { run in
             let (board, name) = (Switchboard(), try ChannelName<String>(validating: run.subject("a")))
             let heard = Recorder<String>()
@@ -142,7 +167,7 @@ extension TransportConformance {
             }
             withExtendedLifetime(token) {}
         },
-        check("aRefusedMessageIsReplacedByItsLetterOnce", needs: .durable) { run in
+        check("aRefusedMessageIsReplacedByItsLetterOnce", needs: [.durable, .replay]) { run in
             let (first, name) = (try await run.connected(), run.durableName("reader"))
             let heard = Recorder<InboundMessage>()
             try await first.subscribe(to: try run.pattern("a"), durableName: name) { heard.record($0) }

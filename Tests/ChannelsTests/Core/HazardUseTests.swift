@@ -70,7 +70,8 @@ struct HazardUseTests {
             thread.pointee.slotsInUse = used
         }
         #expect(heard.all == [0, 2, 1])
-        #expect(faults.all.map(\.detail) == ["too little of the thread's stack is left"])
+        let detail = "too many posts are nested on the thread, or too little of its stack is left"
+        #expect(faults.all.map(\.detail) == [detail])
         withExtendedLifetime(tokens) {}
     }
 }

@@ -40,10 +40,16 @@ struct StateTurnsTests {
             return count
         }
 
-        /// How many values wait, if a value that is set waits behind a backlog.
-        func backlog(_ value: Int, from thread: UInt, for entry: ListenerEntry? = nil) -> Int? {
-            if case .waitBehind(let count) = set(value, from: thread, for: entry) { count } else { nil }
+        /// How many values wait, if a value that is set waits behind a backlog, and whether its setter can wait.
+        func backlog(_ value: Int, from thread: UInt, for entry: ListenerEntry? = nil) -> Backlog? {
+            guard case .waitBehind(let count, let canWait) = set(value, from: thread, for: entry) else { return nil }
+            return Backlog(count: count, canWait: canWait)
         }
+    }
+
+    private struct Backlog: Equatable {
+        let count: Int
+        let canWait: Bool
     }
 
     private func entry() -> ListenerEntry {
@@ -112,10 +118,11 @@ struct StateTurnsTests {
         let run = Run()
         run.set(0, from: 1)
         for value in 1...1_024 { #expect(run.backlog(value, from: 2) == nil) }
-        #expect(run.backlog(1_025, from: 2) == 1_025)
-        #expect(run.backlog(1_026, from: 1) == nil)
+        #expect(run.backlog(1_025, from: 2) == Backlog(count: 1_025, canWait: true))
+        // It would wait for itself.
+        #expect(run.backlog(1_026, from: 1) == Backlog(count: 1_026, canWait: false))
         #expect(run.backlog(1_027, from: 2, for: entry()) == nil)
-        #expect(run.backlog(1_028, from: 2) == 1_028)
+        #expect(run.backlog(1_028, from: 2) == Backlog(count: 1_028, canWait: true))
     }
 
     @Test func aChannelThatGoesDuringADeliveryIsClosedAfterWhatWaits() {

@@ -218,4 +218,47 @@ struct EngineTests {
         #expect { try channel.post("one", in: client.handle) } throws: { ($0 as? BridgeError)?.code == .refused }
         withExtendedLifetime(client) {}
     }
+
+    // MARK: Storage
+
+    /// The numbers of its transactions mean nothing there.
+    @Test func whatWasRestoredFromADumpInAnotherClusterComesOnce() async throws {
+        let (one, other) = (try Server(), try Server())
+        let first = try await connected(one)
+        let heard = try await hear(on: first, "d")
+        try await first.publish(message("settled"), durable: true)
+        _ = await heard.first(1)
+        while try await first.unsettledCount(of: "d", on: pattern) > 0 { await Task.yield() }
+        try await first.close(timeout: .seconds(10))
+        let sender = try await connected(one)
+        try await sender.publish(message("waiting"), durable: true)
+        try await sender.close(timeout: .seconds(10))
+
+        try other.restore(dumpOf: one)
+        let second = try await connected(other)
+        let again = try await hear(on: second, "d")
+        try await second.publish(message("new"), durable: true)
+        let texts = await again.first(2).map { String(decoding: $0.message.body, as: UTF8.self) }
+        #expect(texts == ["waiting", "new"])
+        try await second.close(timeout: .seconds(10))
+    }
+
+    @Test func whatEveryNameHasSettledIsRemovedAfterTheRetention() async throws {
+        let server = try Server()
+        let transport = server.transport {
+            $0.retention = .milliseconds(1)
+            $0.pollInterval = .milliseconds(20)
+        }
+        try await transport.connect { _ in }
+        _ = try await hear(on: transport, "d")
+        let held = Recorder<InboundMessage>()
+        try await transport.subscribe(to: pattern, durableName: "held") { held.record($0) }
+        for text in ["kept", "gone"] { try await transport.publish(message(text), durable: true) }
+        await held.first(2).last?.settle?(.acknowledged)
+        let left = "(SELECT array_agg(convert_from(body, 'UTF8')) = '{kept}' FROM channels_messages)"
+        try await server.client().wait(until: left)
+        held.all.first?.settle?(.acknowledged)
+        try await server.client().wait(until: "NOT EXISTS (SELECT FROM channels_messages)")
+        try await transport.close(timeout: .seconds(10))
+    }
 }

@@ -40,6 +40,12 @@ final class Server: Sendable {
 
     func copy() throws { try Self.shell("pg_basebackup -h \(folder!) -U postgres -c fast -D \(folder!)/copy") }
 
+    /// Restores a dump of another server's database in this one.
+    func restore(dumpOf other: Server) throws {
+        let dump = "pg_dump -h \(other.folder!) -U postgres -f \(folder!)/dump postgres"
+        try Self.shell("\(dump) && psql -v ON_ERROR_STOP=1 -h \(folder!) -U postgres -f \(folder!)/dump postgres")
+    }
+
     /// Replaces the server's data with the copy.
     func goBack() throws {
         try stop()

@@ -74,7 +74,9 @@ extension ListenerList {
         reportRecursion(top, "limit \(limit)")
     }
 
-    func reportStack(_ top: FrameReference) { reportRecursion(top, "too little of the thread's stack is left") }
+    func reportStack(_ top: FrameReference) {
+        reportRecursion(top, "too many posts are nested on the thread, or too little of its stack is left")
+    }
 
     private func reportRecursion(_ top: FrameReference, _ detail: String) {
         // The post that calls the listener is in progress and keeps it alive.

@@ -31,9 +31,9 @@ extension FrameReference {
         // Released before a poster that waits for that message continues.
         displaced = nil
         former?.finish(.dropped)
-        // A post that does not wait for this listener counts it as finished, unless the message was dropped.
+        // A listener that is called but not waited for stays unfinished in the report.
         if !isAwaited {
-            tracker?.count(admission == .dropped ? .dropped : isCalled ? .completed : .buffered)
+            tracker?.count(admission == .dropped ? .dropped : isCalled ? .settled : .buffered)
         } else if admission == .dropped {
             tracker?.finish(.dropped)
         }

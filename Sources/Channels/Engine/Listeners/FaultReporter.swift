@@ -59,8 +59,10 @@ final class FaultReporter: Sendable {
     /// 1st, 2nd, 4th, 8th and so on.
     func reports(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
 
+    /// - Parameter cause: What tells faults of one code apart that are counted, and so written, separately.
     func report(
         _ code: Fault.Code,
+        cause: String = "",
         _ kind: ChannelKind,
         _ channel: String,
         site: CallSite? = nil,
@@ -70,7 +72,7 @@ final class FaultReporter: Sendable {
         detail: Fault.Wording = .text(nil),
         _ instruments: Instruments? = nil
     ) {
-        let count = count ?? countAnother("\(code) \(kind)", " \(channel) \(site?.description ?? "")")
+        let count = count ?? countAnother("\(code) \(cause) \(kind)", " \(channel) \(site?.description ?? "")")
         let fault = Fault(code, kind, channel, site, owner, count, error, detail)
         let thread = ThreadReference.current
         guard !thread.pointee.isReportingFault else { return fault.write() }

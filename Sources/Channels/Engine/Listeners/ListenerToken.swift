@@ -19,10 +19,10 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// Ends the listener without waiting.
     ///
-    /// Called in the listener's own isolation (or, for a nonisolated listener, on the posting thread), it guarantees
-    /// that no call begins after it returns. Called from any other thread, it cannot stop a call that has already
-    /// passed its check: see ``cancelAndWait()``. Queued messages are discarded and counted. Other listeners are not
-    /// affected. Calling it again does nothing.
+    /// Called in the listener's own isolation (or, for a synchronous nonisolated listener, on the posting thread), it
+    /// guarantees that no call begins after it returns. Called anywhere else, and for an async nonisolated listener, it
+    /// cannot stop a call that has already passed its check: see ``cancelAndWait()``. Queued messages are discarded and
+    /// counted. Other listeners are not affected. Calling it again does nothing.
     ///
     /// - Complexity: O(1); for a pattern's listener, O(*n*) in the number of patterns and names of its
     ///   switchboard.

@@ -7,7 +7,7 @@ final class PostTracker: Sendable {
         /// The message is in the buffer of a sequence.
         case buffered
         case failed(DeliveryFailure)
-        /// A queued post, not a listener, has ended.
+        /// A queued post has ended, or a listener is not waited for.
         case settled
     }
 
