@@ -169,6 +169,8 @@ struct RelayTests {
         let running = Task { try await relay.run() }
         #expect(await heard.wait(count: 2).map(text) == ["soup", "cake"])
         #expect(await failures.wait(count: 1).map(\.code) == [.payloadTooLarge])
+        // The failure is reported before the letter is stored.
+        while try await relay.storeStatus().first?.deadLetters != 1 { await Task.yield() }
         target.refused.withLock { $0 = nil }
         let box = DeadLetterBox("dead")
         #expect(try await box.putBack(over: SQLiteTransport(path: file.path), atMost: 1, quiet: .patience) == 1)

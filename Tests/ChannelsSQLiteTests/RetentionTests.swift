@@ -84,7 +84,14 @@ struct RetentionTests {
     @Test func lettersGoWithOtherMessagesAfterOneWasPutBack() async throws {
         let database = try DatabasePool(path: file.path)
         let transport = try await file.connected()
-        for text in ["left", "back"] { try await transport.publish(message(text, to: "dead.shop.sold"), durable: true) }
+        for text in ["left", "back"] {
+            let letter = try TransportMessage(
+                subject: "dead.shop.sold",
+                headers: ["dead-letter-subject": "shop.sold"],
+                body: Array(text.utf8)
+            )
+            try await transport.publish(letter, durable: true)
+        }
         let (box, last) = (DeadLetterBox("dead"), try #require(try await letters().last))
         _ = try await box.putBack(last.id, over: SQLiteTransport(path: file.path))
         for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
