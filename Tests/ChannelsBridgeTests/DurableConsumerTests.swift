@@ -19,6 +19,7 @@ struct DurableConsumerTests {
             let delivery: Int
             let connection: Int
             let bytes: Int
+            var isDelayed = false
         }
 
         var waiting: [(number: UInt64, deliveries: Int, bytes: Int)] = []
@@ -35,7 +36,7 @@ struct DurableConsumerTests {
             guard let entry = waiting.first else { return nil }
             for step in 0..<members.count {
                 let index = (turn + 1 + step) % members.count
-                let held = unsettled.filter { $0.connection == members[index].connection }
+                let held = unsettled.filter { $0.connection == members[index].connection && !$0.isDelayed }
                 let bytes = held.reduce(0) { $0 + $1.bytes } + entry.bytes
                 guard held.isEmpty || held.count < members[index].limit && bytes <= members[index].byteLimit else {
                     continue
@@ -65,7 +66,7 @@ struct DurableConsumerTests {
         let queue = HandlerQueue<InboundMessage> { _ in }
         var (lastNumber, lastConnection): (UInt64, Int) = (0, 0)
         for _ in 0..<500 {
-            switch Int.random(in: 0..<16, using: &generator) {
+            switch Int.random(in: 0..<18, using: &generator) {
             case 0...4:
                 lastNumber += 1
                 let message = try message(Int.random(in: 0..<500, using: &generator))
@@ -76,8 +77,21 @@ struct DurableConsumerTests {
                 #expect(next?.entry.number == expected?.number && next?.entry.deliveries == expected?.delivery)
                 #expect(next?.member.connection == expected?.connection)
             case 10...12:
-                guard let index = model.unsettled.indices.randomElement(using: &generator) else { continue }
+                let held = model.unsettled.indices.filter { !model.unsettled[$0].isDelayed }
+                guard let index = held.randomElement(using: &generator) else { continue }
                 let found = model.unsettled[index]
+                if Bool.random(using: &generator) {
+                    let isEarlier = consumer.delay(found.number, delivery: found.delivery - 1)
+                    let early = consumer.takeDelayed(found.number, delivery: found.delivery)
+                    let isDelayed = consumer.delay(found.number, delivery: found.delivery)
+                    let isDelayedAgain = consumer.delay(found.number, delivery: found.delivery)
+                    let settled = consumer.takeUnsettled(found.number, delivery: found.delivery)
+                    #expect(
+                        isDelayed && !isEarlier && !isDelayedAgain && early?.number == nil && settled?.number == nil
+                    )
+                    model.unsettled[index].isDelayed = true
+                    continue
+                }
                 // That of an earlier delivery, and of another message, changes nothing.
                 let earlier = consumer.takeUnsettled(found.number, delivery: found.delivery - 1)
                 let other = consumer.takeUnsettled(lastNumber + 1, delivery: 1)
@@ -91,6 +105,14 @@ struct DurableConsumerTests {
                 consumer.wait(entry)
                 model.wait(found.number, found.delivery, found.bytes)
             case 13, 14:
+                let delayed = model.unsettled.indices.filter { model.unsettled[$0].isDelayed }
+                guard let index = delayed.randomElement(using: &generator) else { continue }
+                let found = model.unsettled.remove(at: index)
+                let taken = consumer.takeDelayed(found.number, delivery: found.delivery)
+                let entry = try #require(taken)
+                consumer.wait(entry)
+                model.wait(found.number, found.delivery, found.bytes)
+            case 15, 16:
                 guard model.members.count < 4 else { continue }
                 lastConnection += 1
                 let (limit, byteLimit) = (

@@ -74,6 +74,30 @@ struct InMemoryTransportTests {
         #expect(await heard.first(4).last?.message.body == [1])
     }
 
+    @Test(arguments: [true, false]) func aMessageThatWaitsToBeRetriedIsUnsettledAndGoesToTheNextMember(isClosed: Bool)
+        async throws
+    {
+        let clock = ManualClock()
+        let broker = InMemoryBroker(clock: clock)
+        let (first, next) = (try await connectedTransport(broker), try await connectedTransport(broker))
+        try await first.subscribe(to: "n", durableName: "reader") { $0.settle?(.retry(after: .seconds(3_600))) }
+        try await next.publish(TransportMessage(subject: "n", body: [1]), durable: true)
+        _ = await clock.sleeps.first(1)
+        #expect(try await next.unsettledCount(of: "reader", on: "n") == 1)
+        let stored = try await next.stored(after: 0, matching: "n", atMost: 10, settledBy: "reader")
+        #expect(stored.map(\.isSettled) == [false])
+        let heard = Recorder<Int>()
+        try await next.subscribe(to: "n", durableName: "reader") { message in
+            heard.record(message.deliveryCount)
+            message.settle?(.acknowledged)
+        }
+        if isClosed { try await first.close(timeout: .zero) } else { first.breakConnection() }
+        #expect(heard.all == [2])
+        // The delay of the first delivery does not bring it again.
+        clock.advance(by: .seconds(3_600))
+        #expect(try await next.unsettledCount(of: "reader", on: "n") == 0)
+    }
+
     @Test func nothingReachesABrokenConnectionButWhatIsKeptForIt() async throws {
         let broker = InMemoryBroker()
         let (reader, sender) = (try await connectedTransport(broker), try await connectedTransport(broker))

@@ -181,16 +181,18 @@ struct InboxTests {
         @Sendable func post(_ id: String, from source: String = "till") -> Posted<Int> {
             Posted(1, origin: .remote(source), delivery: RemoteDelivery(id: id, attempt: 2))
         }
-        @Sendable func mark(_ post: Posted<Int>) async throws -> Bool {
-            try await database.write { try post.markHandled(keeping: 3, in: $0) }
+        @Sendable func mark(_ post: Posted<Int>, by handler: String = "booking") async throws -> Bool {
+            try await database.write { try post.markHandled(by: handler, keeping: 4, in: $0) }
         }
         #expect(try await mark(post("a")))
         #expect(try await !mark(post("a")))
         #expect(try await mark(post("a", from: "shop")))
+        // Another handler has an effect of its own.
+        #expect(try await mark(post("a"), by: "cooking"))
         // Rolled back, and so not handled.
         await #expect(throws: Refusal.self) {
             try await database.write { db in
-                _ = try post("b").markHandled(in: db)
+                _ = try post("b").markHandled(by: "booking", in: db)
                 throw Refusal()
             }
         }

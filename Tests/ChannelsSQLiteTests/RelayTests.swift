@@ -169,6 +169,8 @@ struct RelayTests {
         let running = Task { try await relay.run() }
         #expect(await heard.wait(count: 2).map(text) == ["soup", "cake"])
         #expect(await failures.wait(count: 1).map(\.code) == [.payloadTooLarge])
+        // The failure is reported before the letter is stored.
+        while try await relay.storeStatus().first?.deadLetters != 1 { await Task.yield() }
         target.refused.withLock { $0 = nil }
         let box = DeadLetterBox("dead")
         #expect(try await box.putBack(over: SQLiteTransport(path: file.path), atMost: 1, quiet: .patience) == 1)
@@ -204,6 +206,137 @@ struct RelayTests {
         try await receiver.close(timeout: .patience)
     }
 
+    /// They are for those who read the source.
+    @Test func deadLettersOfAnybodyStayAtTheSource() async throws {
+        let (broker, heard) = (InMemoryBroker(), Recorder<String>())
+        let receiver = InMemoryTransport(broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: ">", durableName: "far") { heard.record(text($0.message)) }
+        let sender = try await file.connected()
+        let letter = try TransportMessage(
+            subject: "dead.shop.sold",
+            headers: ["dead-letter-subject": "shop.sold", "dead-letter-name": "kitchen"],
+            body: Array("letter".utf8)
+        )
+        try await sender.publish(letter, durable: true)
+        try await sender.publish(message("soup"), durable: true)
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: InMemoryTransport(broker))
+        let running = Task { try await relay.run() }
+        #expect(await heard.wait(count: 1) == ["soup"])
+        running.cancel()
+        _ = await running.result
+        #expect(heard.all == ["soup"])
+        #expect(try await sender.unsettledCount(of: relay.name, on: ">") == 0)
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
+    }
+
+    @Test(arguments: [BridgeError.Code.authenticationFailed, nil])
+    func aRelayEndsWithTheReasonOfAConnectionThatHasEnded(_ code: BridgeError.Code?) async throws {
+        let target = PickyTransport(refuses: nil, .refused)
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target)
+        let running = Task { try await relay.run() }
+        _ = await relay.status.first { $0.isReady }
+        target.onEvent.withLock { $0 }?(.closed(reason: code.map { BridgeError($0) }))
+        let error = await #expect(throws: BridgeError.self) { try await running.value }
+        #expect(error?.code == code ?? .closed && relay.status.value.phase == .ended)
+        #expect(relay.status.value.reason?.code == error?.code)
+    }
+
+    @Test func aRelayEndsByAnErrorThatRepeatingCannotResolve() async throws {
+        let target = PickyTransport(refuses: "shop.sold", .closed)
+        let sender = try await file.connected()
+        try await sender.publish(message("soup"), durable: true)
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target)
+        let error = await #expect(throws: BridgeError.self) { try await relay.run() }
+        #expect(error?.code == .closed && relay.status.value.reason?.code == .closed)
+        // The message is there for the next run.
+        #expect(try await sender.unsettledCount(of: relay.name, on: ">") == 1)
+        try await sender.close(timeout: .patience)
+    }
+
+    @Test func anErrorThatIsNoBridgeErrorIsAnOutage() async throws {
+        struct Foreign: Error {}
+        let (target, heard) = (PickyTransport(refuses: nil, .refused), Recorder<String>())
+        let receiver = InMemoryTransport(target.broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { heard.record(text($0.message)) }
+        target.thrown.withLock { $0 = Foreign() }
+        target.connects.withLock { $0 = Foreign() }
+        let sender = try await file.connected()
+        try await sender.publish(message("soup"), durable: true)
+        let failures = Recorder<BridgeError>()
+        let backoff = Backoff(first: .milliseconds(1), limit: .milliseconds(10))
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target) { failures.record($0) }.waiting(backoff)
+        let running = Task { try await relay.run() }
+        await failures.wait(count: 1)
+        target.connects.withLock { $0 = nil }
+        _ = await relay.status.first { $0.isReady && $0.reason != nil }
+        target.thrown.withLock { $0 = nil }
+        #expect(await heard.wait(count: 1) == ["soup"])
+        #expect(failures.all.allSatisfy { $0.code == .transportFailure && $0.underlyingError is Foreign })
+        running.cancel()
+        _ = await running.result
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
+    }
+
+    /// Nobody waits for the end of its pause, which is an hour.
+    @Test func aRelayTriesAgainAtOnceWhenTheTargetIsBack() async throws {
+        let (broker, heard) = (InMemoryBroker(), Recorder<String>())
+        let receiver = InMemoryTransport(broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { heard.record(text($0.message)) }
+        let (target, sender, failures) = (
+            InMemoryTransport(broker), try await file.connected(), Recorder<BridgeError>()
+        )
+        let backoff = Backoff(first: .seconds(3_600), limit: .seconds(3_600))
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target) { failures.record($0) }.waiting(backoff)
+        let running = Task { try await relay.run() }
+        _ = await relay.status.first { $0.isReady }
+        target.breakConnection()
+        try await sender.publish(message("soup"), durable: true)
+        await failures.wait(count: 1)
+        target.restoreConnection()
+        #expect(await heard.wait(count: 1) == ["soup"])
+        running.cancel()
+        _ = await running.result
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
+    }
+
+    @Test func aSecondRunIsRefusedAndTheFirstGoesOn() async throws {
+        let (broker, heard) = (InMemoryBroker(), Recorder<String>())
+        let receiver = InMemoryTransport(broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { heard.record(text($0.message)) }
+        let sender = try await file.connected()
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: InMemoryTransport(broker))
+        let running = Task { try await relay.run() }
+        _ = await relay.status.first { $0.isReady }
+        let error = await #expect(throws: BridgeError.self) { try await relay.run() }
+        #expect(error?.code == .alreadyRunning && relay.status.value.isReady)
+        try await sender.publish(message("soup"), durable: true)
+        #expect(await heard.wait(count: 1) == ["soup"])
+        running.cancel()
+        _ = await running.result
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
+    }
+
+    @Test(arguments: [true, false]) func aRelayLeavesOpenATransportThatSomebodyElseUses(isTarget: Bool) async throws {
+        let (used, own) = (InMemoryTransport(InMemoryBroker()), SQLiteTransport(path: file.path))
+        try await used.connect { _ in }
+        let relay = isTarget ? Relay(from: own, to: used) : Relay(from: used, to: own)
+        let error = await #expect(throws: BridgeError.self) { try await relay.run() }
+        #expect(error?.code == .alreadyRunning)
+        try await used.publish(message("soup"), durable: true)
+        // Its own is closed.
+        try await own.connect { _ in }
+        try await own.close(timeout: .patience)
+        try await used.close(timeout: .patience)
+    }
+
     /// As long as it is, all messages would be refused.
     @Test func whatCanBeChangedAtTheBrokerConcernsNoMessage() {
         for code in [BridgeError.Code.permissionDenied, .unsupported, .notStored, .bufferFull, .notAcknowledged] {
@@ -221,7 +354,10 @@ private final class PickyTransport: Transport {
     let refused: Locked<String?>
     private let inner: InMemoryTransport
 
-    let connects = Locked<BridgeError?>(nil)
+    let connects = Locked<(any Error)?>(nil)
+    /// Thrown for each message.
+    let thrown = Locked<(any Error)?>(nil)
+    let onEvent = Locked<(@Sendable (TransportEvent) -> Void)?>(nil)
     private let code: BridgeError.Code
 
     init(refuses subject: String?, _ code: BridgeError.Code) {
@@ -234,6 +370,7 @@ private final class PickyTransport: Transport {
 
     func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         if let error = connects.withLock({ $0 }) { throw error }
+        self.onEvent.withLock { $0 = onEvent }
         try await inner.connect(onEvent: onEvent)
     }
 
@@ -246,6 +383,7 @@ private final class PickyTransport: Transport {
         isRepeated: Bool,
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
+        if let error = thrown.withLock({ $0 }) { throw error }
         guard refused.withLock({ $0 != message.subject }) else {
             return onResult(BridgeError(code, subject: message.subject))
         }

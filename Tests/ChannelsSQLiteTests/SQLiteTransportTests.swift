@@ -332,5 +332,36 @@ struct SQLiteTransportTests {
         }
         for reader in readers { try await reader.close(timeout: .patience) }
     }
+
+    /// After an older copy was restored, a number is given again. These are two files instead.
+    @Test func identitiesTellApartMessagesWithOneNumber() async throws {
+        var identities: [[String?]] = []
+        for _ in 0..<2 {
+            let file = TemporaryFile()
+            let transport = try await file.connected()
+            let heard = Recorder<InboundMessage>()
+            try await transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
+                heard.record(message)
+                message.settle?(.retry(after: .zero))
+            }
+            try await transport.publish(message("soup"), durable: true)
+            let deliveries = await heard.wait(count: 2)
+            #expect(deliveries.prefix(2).map(\.sequence) == [1, 1])
+            identities.append(deliveries.prefix(2).map(\.identity))
+            try await transport.close(timeout: .patience)
+        }
+        #expect(identities[0][0] == identities[0][1] && identities[0][0] != identities[1][0])
+    }
+
+    @Test(arguments: [11, 1_000, UInt64.max]) func aStartBeyondTheNewestMessageIsTheNextOne(number: UInt64) async throws
+    {
+        let file = TemporaryFile()
+        let transport = try await file.connected()
+        for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
+        let heard = try await hear("kitchen", on: transport, from: .sequence(number))
+        try await transport.publish(message("next"), durable: true)
+        #expect(await heard.wait(count: 1) == ["next"])
+        try await transport.close(timeout: .patience)
+    }
 }
 #endif

@@ -31,7 +31,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// A buffer is full; the message was not accepted. Post more slowly, or raise the limit that
         /// ``BridgeError/detail`` names.
         public static let bufferFull = Code(storage: .bufferFull)
-        /// The message is larger than the broker allows. Send less, or raise the limit of the broker.
+        /// The message is larger than the broker allows. Send less, or raise the limit, if the broker has one that can
+        /// be changed.
         public static let payloadTooLarge = Code(storage: .payloadTooLarge)
         /// The broker did not acknowledge a durable message in time. It may or may not have stored it.
         /// A bridge repeats it; on a transport, publish it again with its identifier.
@@ -84,8 +85,9 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let notStored = Code(storage: .notStored)
         /// Closing took longer than its timeout. Queued messages may be lost. Raise the timeout.
         public static let closingTimedOut = Code(storage: .closingTimedOut)
-        /// The broker's settings differ from those declared in code; the broker keeps its own. Change one of
-        /// them: ``BridgeError/detail`` names both.
+        /// What the broker has, such as its settings or the version of a file, differs from what the code declares or
+        /// knows, and the broker keeps its own. Change one of them, or use a newer version of the program:
+        /// ``BridgeError/detail`` names both.
         public static let settingsDiffer = Code(storage: .settingsDiffer)
         /// The broker or its client library failed in another way. Correct what
         /// ``BridgeError/underlyingError`` and ``BridgeError/detail`` name.

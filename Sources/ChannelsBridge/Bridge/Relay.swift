@@ -14,11 +14,13 @@ public import Channels
 /// elects a leader, that message arrives out of order.
 ///
 /// A message that the target can never take, because it is too large or not valid, is reported and kept as a
-/// dead letter at the source. If ``DeadLetterBox`` puts it back there, it is forwarded again.
+/// dead letter at the source. If ``DeadLetterBox`` puts it back there, it is forwarded again. Dead letters
+/// themselves stay at the source, whichever relay or bridge has stored them: they are acknowledged and not
+/// forwarded.
 ///
-/// Anything else is an outage: a lost connection, a missing or full stream, a missing permission. The relay
-/// reports it and waits for it to end. Meanwhile it forwards messages on other subjects, until 256 messages
-/// are waiting.
+/// Anything else that waiting may resolve is an outage: a lost connection, a missing or full stream, a missing
+/// permission. The relay reports it and waits for it to end. Meanwhile it forwards messages on other subjects,
+/// until 256 messages are waiting. When the target has reconnected, it tries again at once.
 ///
 /// ``storeStatus()`` reports its lag: the messages still to be forwarded, and the age of the oldest.
 public struct Relay: Sendable {
@@ -67,10 +69,29 @@ public struct Relay: Sendable {
 
     private enum Side { case source, target }
 
+    /// What outlives a run.
     private final class Account: Sendable {
         let counters = Locked(BridgeStatistics())
-        /// The sides that have lost their connection.
-        let lost = Locked<Set<Side>>([])
+        let isRunning = Locked(false)
+    }
+
+    /// What the transports tell a run.
+    private final class Run: Sendable {
+        struct State {
+            /// The transports that this run has connected, and so has to close.
+            var connected: [any Transport] = []
+            /// The sides that have lost their connection.
+            var lost: Set<Side> = []
+            /// The messages that have arrived since the bell was last heard, and whether the target has reconnected
+            /// since then.
+            var arrived: [InboundMessage] = []
+            var isTargetBack = false
+        }
+
+        let state = Locked(State())
+        let bell = Bell()
+        /// Fails once a connection has ended for good.
+        let ended = FirstResult<Void>()
     }
 
     /// The counters of the relay: messages `sent`, attempts `retried` and `failed`, messages `refused` as
@@ -86,9 +107,13 @@ public struct Relay: Sendable {
 
     /// Forwards messages until the task is cancelled.
     ///
+    /// After it has thrown, it may be called again.
+    ///
     /// - Throws: ``BridgeError/Code/unsupported`` if a transport has no durable messages;
-    ///   ``BridgeError/Code/authenticationFailed`` and ``BridgeError/Code/certificateRejected`` if one rejects the
-    ///   relay when it connects; `CancellationError`.
+    ///   ``BridgeError/Code/alreadyRunning`` if the relay is running, or somebody else uses one of its transports,
+    ///   which stays connected; errors that repeating cannot resolve
+    ///   (``BridgeError/Code/Disposition/end``), such as ``BridgeError/Code/authenticationFailed``; the reason if
+    ///   a connection ends for good; `CancellationError`.
     public func run() async throws {
         guard source.capabilities.contains(.durable), target.capabilities.contains(.durable) else {
             throw BridgeError(
@@ -97,46 +122,63 @@ public struct Relay: Sendable {
                     "a relay needs two transports with durable messages, not \(type(of: source)) and \(type(of: target))"
             )
         }
+        let wasRunning = account.isRunning.withLock { isRunning in
+            defer { isRunning = true }
+            return isRunning
+        }
+        guard !wasRunning else {
+            throw BridgeError(.alreadyRunning, detail: "the relay \(quoted(name)) is running: stop it first")
+        }
+        defer { account.isRunning.withLock { $0 = false } }
         status.set(BridgeStatus(.connecting))
-        account.lost.withLock { $0 = [] }
+        let run = Run()
         do {
-            try await retry(atMost: Self.longestPause) { try await source.connect { report($0, of: .source) } }
-            try await retry(atMost: Self.longestPause) { try await target.connect { report($0, of: .target) } }
-            try await relay()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await forward(run) }
+                group.addTask { try await run.ended.valueUnlessCancelled() }
+                // Neither returns: the first error ends the other, too.
+                try await group.next()
+            }
         } catch {
-            try? await source.close(timeout: .seconds(5))
-            try? await target.close(timeout: .seconds(5))
+            for transport in run.state.withLock({ $0.connected }) { try? await transport.close(timeout: .seconds(5)) }
             status.set(BridgeStatus(.ended, reason: error as? BridgeError))
             throw error
         }
     }
 
-    private func relay() async throws {
-        let waiting = Locked<[InboundMessage]>([])
-        let (bell, ring) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private func forward(_ run: Run) async throws {
+        for (side, transport) in [(Side.source, source), (.target, target)] {
+            try await retry(atMost: Self.longestPause) {
+                try await transport.connect { report($0, of: side, to: run) }
+            }
+            run.state.withLock { $0.connected.append(transport) }
+        }
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning)
         try await retry(atMost: Self.longestPause) {
             try await source.subscribe(subscription) { message in
-                // The relay's dead letters stay at the source.
-                if message.message.headers[DeadLetterHeader.subject] != nil, isMine(message.message) {
+                guard message.message.headers[DeadLetterHeader.subject] == nil else {
                     message.settle?(.acknowledged)
-                } else {
-                    waiting.withLock { $0.append(message) }
-                    ring.yield()
+                    return
                 }
+                run.state.withLock { $0.arrived.append(message) }
+                run.bell.ring()
             }
         }
         // One connection may have been lost while the other was being made.
         status.update { status in
             guard status.phase == .connecting else { return }
-            status = BridgeStatus(account.lost.withLock { $0.isEmpty } ? .running : .reconnecting)
+            status = BridgeStatus(run.state.withLock { $0.lost.isEmpty } ? .running : .reconnecting)
         }
         var outage = Outage()
-        for await _ in bell {
-            outage.left += waiting.withLock { waiting in
-                defer { waiting = [] }
-                return waiting
+        while true {
+            await run.bell.wait()
+            try Task.checkCancellation()
+            let (arrived, isTargetBack) = run.state.withLock { state in
+                defer { (state.arrived, state.isTargetBack) = ([], false) }
+                return (state.arrived, state.isTargetBack)
             }
+            if isTargetBack { outage = Outage(left: outage.left) }
+            outage.left += arrived
             guard let blocked = outage.blocked(at: .now) else { continue }
             let isDue = blocked.isEmpty
             let failures = try await handOn(&outage.left, blocked)
@@ -146,13 +188,13 @@ public struct Relay: Sendable {
                 continue
             }
             fail(first)
+            if let end = failures.first(where: { $0.code.disposition == .end }) { throw end }
             guard let delay = outage.begin(failures, isDue: isDue, backoff) else { continue }
             Task {
                 try await ContinuousClock().sleep(atMost: delay)
-                ring.yield()
+                run.bell.ring()
             }
         }
-        try Task.checkCancellation()
     }
 
     /// The messages that could not be forwarded, and when to try them again.
@@ -163,6 +205,8 @@ public struct Relay: Sendable {
         private var isForAll = false
         private var repetition = 0
         private var end: ContinuousClock.Instant?
+
+        init(left: [InboundMessage] = []) { self.left = left }
 
         /// The subjects whose messages must not be tried now; nil if no subject may be tried.
         mutating func blocked(at now: ContinuousClock.Instant) -> Set<ExactText>? {
@@ -208,7 +252,8 @@ public struct Relay: Sendable {
                 if let problem = message.problem { throw problem }
                 // An earlier attempt, or an earlier process, may have published it.
                 try await target.publishDurably(outgoing(message.message), isRepeated: true, onResult: onEnd)
-            } catch let error as BridgeError {
+            } catch {
+                let error = BridgeError.from(error, subject: message.message.subject)
                 onEnd(error)
                 guard !isForGood(error, message) else { continue }
                 blocked.insert(subject)
@@ -234,13 +279,9 @@ public struct Relay: Sendable {
     /// A message that was put back for this relay is meant for all durable names at the target.
     private func outgoing(_ message: TransportMessage) -> TransportMessage {
         var message = message
-        if isMine(message) { message.headers.remove(DeadLetterHeader.name) }
+        let isForThis = message.headers[DeadLetterHeader.name] == name.percentEncoded
+        if isForThis { message.headers.remove(DeadLetterHeader.name) }
         return message
-    }
-
-    /// Whether a message is, or was, a letter of this relay.
-    private func isMine(_ message: TransportMessage) -> Bool {
-        message.headers[DeadLetterHeader.name] == name.percentEncoded
     }
 
     private func setAside(_ message: InboundMessage, _ error: BridgeError) async throws {
@@ -252,7 +293,7 @@ public struct Relay: Sendable {
             try await (source as? any MessageStore)?.prepare(forLetterOn: subject, under: deadLetters)
             _ = try await source.keep(letter, on: subject, for: name, with: message.refuse)
         }
-        do { try await retry(keep) } catch let error as BridgeError {
+        do { try await retry(keep) } catch let error as BridgeError where error.code.disposition == .leaveOut {
             // It is not lost: it is delivered again, and then this error is reported again.
             onFailure(error)
             message.settle?(.retry(after: backoff.limit))
@@ -261,19 +302,23 @@ public struct Relay: Sendable {
         message.settle?(.terminated)
     }
 
-    private func report(_ event: TransportEvent, of side: Side) {
+    private func report(_ event: TransportEvent, of side: Side, to run: Run) {
         switch event {
         case .failed(let error): onFailure(error)
         case .disconnected(let reason):
-            account.lost.withLock { _ = $0.insert(side) }
+            run.state.withLock { _ = $0.lost.insert(side) }
             status.update { if $0.phase == .running { $0 = BridgeStatus(.reconnecting, reason: reason) } }
         case .reconnected:
-            let isLost = account.lost.withLock { lost in
-                lost.remove(side)
-                return !lost.isEmpty
+            let isLost = run.state.withLock { state in
+                state.lost.remove(side)
+                if side == .target { state.isTargetBack = true }
+                return !state.lost.isEmpty
             }
+            run.bell.ring()
             if !isLost { status.update { if $0.phase == .reconnecting { $0 = BridgeStatus(.running) } } }
-        case .connected, .closed, .lastValuesLost, .slowConsumer: break
+        case .closed(let reason):
+            run.ended.finish(.failure(reason ?? BridgeError(.closed, detail: "the connection has ended")))
+        case .connected, .lastValuesLost, .slowConsumer: break
         }
     }
 
@@ -293,12 +338,13 @@ public struct Relay: Sendable {
     /// The longest pause between attempts to connect and to subscribe.
     private static let longestPause = Duration.seconds(1)
 
-    /// - Throws: Errors that waiting does not resolve; `CancellationError`.
+    /// - Throws: A `BridgeError` that waiting does not resolve; `CancellationError`.
     private func retry(atMost longest: Duration? = nil, _ attempt: () async throws -> Void) async throws {
         for repetition in 1... {
-            do { return try await attempt() } catch let error as BridgeError
-                where [.wait, .reconfigure].contains(error.code.disposition)
-            {
+            do { return try await attempt() } catch {
+                try Task.checkCancellation()
+                let error = BridgeError.from(error, subject: name)
+                guard [.wait, .reconfigure].contains(error.code.disposition) else { throw error }
                 fail(error)
                 let delay = backoff.delay(before: repetition)
                 try await ContinuousClock().sleep(atMost: min(delay, longest ?? delay))

@@ -17,10 +17,18 @@ struct DurableConsumer {
         var deliveries = 0
     }
 
+    /// A message that was delivered to a connection.
+    private struct Delivered {
+        let entry: Entry
+        let connection: Int
+        /// Whether it has been returned, and stays with the connection until it is to be delivered again.
+        var isDelayed = false
+    }
+
     let pattern: ChannelPattern
     /// By number.
     private var waiting = Fifo<Entry>()
-    private var unsettled: [UInt64: (entry: Entry, connection: Int)] = [:]
+    private var unsettled: [UInt64: Delivered] = [:]
     private var members: [Member] = []
     private var turn = 0
 
@@ -47,7 +55,7 @@ struct DurableConsumer {
         members.append(member)
     }
 
-    /// Removes the members of a connection that has ended. Its unsettled messages wait again.
+    /// Removes the members of a connection that has ended. Its unsettled messages wait again, without a delay.
     mutating func leave(_ connection: Int) {
         members.removeAll { $0.connection == connection }
         for (number, left) in unsettled where left.connection == connection {
@@ -68,8 +76,29 @@ struct DurableConsumer {
     /// Removes an unsettled message; returns nil if this delivery has already been settled, or the message
     /// has been delivered again since.
     mutating func takeUnsettled(_ number: UInt64, delivery: Int) -> Entry? {
-        guard let found = unsettled[number], found.entry.deliveries == delivery else { return nil }
+        guard let found = giveBack(number, delivery) else { return nil }
         unsettled[number] = nil
+        return found
+    }
+
+    /// Keeps an unsettled message, without room at its member, until ``takeDelayed(_:delivery:)``. Returns false
+    /// where ``takeUnsettled(_:delivery:)`` returns nil.
+    mutating func delay(_ number: UInt64, delivery: Int) -> Bool {
+        guard giveBack(number, delivery) != nil else { return false }
+        unsettled[number]?.isDelayed = true
+        return true
+    }
+
+    /// Removes a delayed message; returns nil if its connection has ended since.
+    mutating func takeDelayed(_ number: UInt64, delivery: Int) -> Entry? {
+        guard let found = unsettled[number], found.isDelayed, found.entry.deliveries == delivery else { return nil }
+        unsettled[number] = nil
+        return found.entry
+    }
+
+    /// Gives back the room of a message that is with a listener.
+    private mutating func giveBack(_ number: UInt64, _ delivery: Int) -> Entry? {
+        guard let found = unsettled[number], !found.isDelayed, found.entry.deliveries == delivery else { return nil }
         if let index = members.firstIndex(where: { $0.connection == found.connection }) {
             members[index].room.giveBack(bytes: found.entry.message.byteCount)
         }
@@ -84,7 +113,7 @@ struct DurableConsumer {
         members[index].room.take(bytes: entry.message.byteCount)
         _ = waiting.popFirst()
         entry.deliveries += 1
-        unsettled[entry.number] = (entry, members[index].connection)
+        unsettled[entry.number] = Delivered(entry: entry, connection: members[index].connection)
         return (entry, members[index])
     }
 

@@ -269,15 +269,18 @@ struct InMemoryBrokerState {
     ///
     /// - Returns: The delay after which to deliver it again; nil if it is not delivered again.
     mutating func settle(_ key: ConsumerKey, _ entry: DurableConsumer.Entry, _ settlement: Settlement) -> Duration? {
-        guard consumers[key]?.takeUnsettled(entry.number, delivery: entry.deliveries) != nil else { return nil }
         defer { feed(key) }
-        guard case .retry(let delay) = settlement else { return nil }
-        if delay > .zero { return delay }
-        consumers[key]?.wait(entry)
+        if case .retry(let delay) = settlement, delay > .zero {
+            return consumers[key]?.delay(entry.number, delivery: entry.deliveries) == true ? delay : nil
+        }
+        let taken = consumers[key]?.takeUnsettled(entry.number, delivery: entry.deliveries)
+        if taken != nil, case .retry = settlement { consumers[key]?.wait(entry) }
         return nil
     }
 
+    /// Delivers a delayed message again, unless it went to another connection meanwhile.
     mutating func redeliver(_ entry: DurableConsumer.Entry, _ key: ConsumerKey) {
+        guard consumers[key]?.takeDelayed(entry.number, delivery: entry.deliveries) != nil else { return }
         consumers[key]?.wait(entry)
         feed(key)
     }

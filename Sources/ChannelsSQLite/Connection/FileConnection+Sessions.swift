@@ -151,6 +151,8 @@ extension FileConnection {
                 // Uses the session that exists by then.
                 for var cursor in reading.cursors where cursor.isAhead { try cursor.save(db) }
                 if !session.token.isEmpty { try Self.removeMember(session.token, db) }
+                // A process may end before the first portion is due.
+                if !configuration.isObserver { _ = try removal.remove(db) }
             } end: { [unowned self] in
                 finish($0)
             }

@@ -113,14 +113,19 @@ extension FileConnection {
     /// When to remove old messages next; nil if that is not done now.
     var nextRemoval: Instant? { closed == nil && !configuration.isObserver && canRead ? retention.due : nil }
 
-    /// Removes messages beyond the limits, a portion per turn, and then shortens the write-ahead log.
-    func removeOld(_ now: Instant) {
-        guard nextRemoval != nil, retention.begins(now) else { return }
-        let removal = SQLiteRemoval(
+    /// Removes a portion of the messages that are beyond the limits now.
+    var removal: SQLiteRemoval {
+        SQLiteRemoval(
             limits: configuration.retention,
             passed: Dictionary(reading.cursors.map { ($0.id, $0.passed) }) { max($0, $1) },
             time: environment.wallClock()
         )
+    }
+
+    /// Removes messages beyond the limits, a portion per turn, and then shortens the write-ahead log.
+    func removeOld(_ now: Instant) {
+        guard nextRemoval != nil, retention.begins(now) else { return }
+        let removal = removal
         var isDone = false
         add(
             CommitQueue.Change(kind: .upkeep) { db, _ in

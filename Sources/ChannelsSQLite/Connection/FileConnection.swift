@@ -295,7 +295,8 @@ final class FileConnection {
         var message = InboundMessage(
             claim.message,
             deliveryCount: claim.delivery,
-            identity: "\(claim.number)",
+            // With its time, because after an older copy was restored, a number is given again.
+            identity: "\(claim.number)@\(claim.time)",
             sequence: UInt64(claim.number),
             onSettled: { delivery.settle($0) }
         )

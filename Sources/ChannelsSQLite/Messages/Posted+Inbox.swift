@@ -43,12 +43,14 @@ extension Posted {
 
     /// Records in a transaction of your own that a message from another transport has been handled.
     ///
-    /// The record is committed together with your data, and found at the next delivery.
+    /// The record is committed together with your data, and found at the next delivery. It is a record of one
+    /// handler, so that several listeners, or processes with different durable names, can keep their effects in one
+    /// database.
     ///
     /// ```swift
     /// let token = board[.sold].posts.listen { post in
     ///     try await database.write { db in
-    ///         guard try post.markHandled(in: db) else { return }
+    ///         guard try post.markHandled(by: "booking", in: db) else { return }
     ///         try Booking(post.message).insert(db)
     ///     }
     /// }
@@ -57,12 +59,15 @@ extension Posted {
     /// The records are in the table `channels_handled`, which is created if missing.
     ///
     /// - Parameters:
-    ///   - count: How many records are kept. A message delivered again after that many others counts as new.
+    ///   - handler: Names the effect, such as `booking`. A message is handled once by each handler, so every listener
+    ///     with an effect of its own needs a name of its own, which stays the same in later runs.
+    ///   - count: How many records are kept, of all handlers together. A message delivered again after that many
+    ///     others counts as new.
     ///   - db: Your database, inside the transaction.
     /// - Returns: False if the message was handled before.
     /// - Throws: A `BridgeError` with the code `unsupported` for a message without an identifier, such as one
     ///   posted in this process; a `DatabaseError`.
-    public func markHandled(keeping count: Int = 1_000_000, in db: Database) throws -> Bool {
+    public func markHandled(by handler: String, keeping count: Int = 1_000_000, in db: Database) throws -> Bool {
         guard let id = delivery?.id, !id.isEmpty, case .remote(let source) = origin else {
             let detail = "it has no identifier: only messages from other processes have one"
             throw BridgeError(.unsupported, subject: channelName, detail: detail)
@@ -70,12 +75,16 @@ extension Posted {
         try db.execute(
             sql: """
                 CREATE TABLE IF NOT EXISTS channels_handled (
-                    number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, id TEXT NOT NULL, UNIQUE (source, id)
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    handler TEXT NOT NULL,
+                    source TEXT NOT NULL,
+                    id TEXT NOT NULL,
+                    UNIQUE (handler, source, id)
                 )
                 """
         )
-        try db.cachedStatement(sql: "INSERT OR IGNORE INTO channels_handled (source, id) VALUES (?, ?)")
-            .execute(arguments: [source, id])
+        try db.cachedStatement(sql: "INSERT OR IGNORE INTO channels_handled (handler, source, id) VALUES (?, ?, ?)")
+            .execute(arguments: [handler, source, id])
         guard db.changesCount == 1 else { return false }
         try db.cachedStatement(sql: "DELETE FROM channels_handled WHERE number <= ?")
             .execute(arguments: [db.lastInsertedRowID - Int64(max(count, 1))])

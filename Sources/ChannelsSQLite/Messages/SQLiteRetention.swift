@@ -27,7 +27,8 @@ struct SQLiteRetention {
     mutating func removed(isDone: Bool, _ now: Instant) { due = now + (isDone ? Self.interval : Self.pause) }
 }
 
-/// Removes the messages that are beyond the limits and that no durable name needs.
+/// Removes the messages that are beyond the limits and that no durable name needs. Dead letters are removed like
+/// all others: the durable name under which they are put back needs none.
 struct SQLiteRemoval {
     /// How long a portion may take.
     private static let mostTime = Duration.milliseconds(50)
@@ -42,20 +43,20 @@ struct SQLiteRemoval {
     /// The wall clock.
     let time: Double
 
-    /// Removes a portion. If there is nothing to remove, it writes nothing.
+    /// Removes a portion. If there is nothing to remove, and no position has changed, it writes nothing.
     ///
     /// - Returns: Whether nothing is left to remove.
     func remove(_ db: Database) throws -> Bool {
-        if try lastBeyond(before: .max, db) != nil { try savePositions(db) }
+        try savePositions(db)
         let end = ContinuousClock.now + Self.mostTime
-        while .now < end {
+        repeat {
             if try !removePlain(db), try !removeDurable(db) { return true }
-        }
+        } while .now < end
         return false
     }
 
-    /// Positions are saved even if a name of another process needs the messages, because that process may in
-    /// turn be waiting for these positions.
+    /// Positions are saved even if nothing is to be removed here, because other processes, whose limits may be
+    /// lower, may be waiting for them.
     private func savePositions(_ db: Database) throws {
         for (id, position) in passed {
             try db.execute(
@@ -80,6 +81,8 @@ struct SQLiteRemoval {
         guard let last = try lastBeyond(before: firstNeeded(db), db) else { return false }
         try db.cachedStatement(sql: "DELETE FROM channels_messages WHERE durable AND number <= ?")
             .execute(arguments: [last])
+        // Those of letters that were not put back.
+        try db.cachedStatement(sql: "DELETE FROM channels_unsettled WHERE number <= ?").execute(arguments: [last])
         return true
     }
 
@@ -88,11 +91,11 @@ struct SQLiteRemoval {
         let first = try Int64.fetchOne(
             db.cachedStatement(
                 sql: """
-                    SELECT MIN(number) FROM
-                        (SELECT MIN(position) + 1 AS number FROM channels_consumers
-                        UNION ALL SELECT MIN(number) FROM channels_unsettled)
+                    SELECT MIN(IFNULL((SELECT MIN(number) FROM channels_unsettled WHERE consumer = id), position + 1))
+                    FROM channels_consumers WHERE name <> ?
                     """
-            )
+            ),
+            arguments: [DeadLetterBox.durableName]
         )
         return first ?? .max
     }

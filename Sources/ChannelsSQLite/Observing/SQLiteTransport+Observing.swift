@@ -56,10 +56,10 @@ extension SQLiteTransport {
             .map { SQLiteMember($0, beside: path) }.filter { !$0.hasEnded }
     }
 
-    /// Removes a durable name, and no longer keeps its unsettled messages.
+    /// Removes the patterns of a durable name that no running process uses, with their unsettled messages.
     ///
-    /// - Returns: The patterns under which it was known.
-    /// - Throws: ``BridgeError/Code/refused`` if there is no such name, or a running process uses it.
+    /// - Returns: The removed patterns.
+    /// - Throws: ``BridgeError/Code/refused`` if there is no such name, or running processes use all of its patterns.
     package func forget(_ name: String) async throws -> [String] {
         try await mailbox().perform(.task) { db, session in
             let rows = try Row.fetchAll(
@@ -68,14 +68,15 @@ extension SQLiteTransport {
                 arguments: [name]
             )
             guard !rows.isEmpty else { throw BridgeError(.refused, detail: "there is no durable name \(quoted(name))") }
-            for row in rows {
-                guard try Self.subscribers(of: row["id"], session.location, db).isEmpty else {
-                    let detail = "a running process uses the durable name \(quoted(name)): end it first"
-                    throw BridgeError(.refused, detail: detail)
-                }
+            let unused = try rows.filter { try Self.subscribers(of: $0["id"], session.location, db).isEmpty }
+            guard !unused.isEmpty else {
+                let detail = "a running process uses the durable name \(quoted(name)): end it first"
+                throw BridgeError(.refused, detail: detail)
+            }
+            for row in unused {
                 try db.execute(sql: "DELETE FROM channels_consumers WHERE id = ?", arguments: [row["id"] as Int64])
             }
-            return rows.map { $0["pattern"] }
+            return unused.map { $0["pattern"] }
         }
     }
 

@@ -132,12 +132,13 @@ enum SQLiteSchema {
         return db.changesCount > 0
     }
 
-    /// The number after which a durable name starts. By default, that is before the oldest stored message.
+    /// The number after which a durable name starts. By default, that is before the oldest stored message. A start
+    /// beyond the newest message is the next message.
     static func position(of start: ReplayStart?, _ db: Database) throws -> Int64 {
         switch start?.position {
         case .new: return try lastNumber(db)
         case nil, .beginning: return 0
-        case .sequence(let number): return Int64(clamping: number) - 1
+        case .sequence(let number): return try min(Int64(clamping: number) - 1, lastNumber(db))
         case .time(let seconds):
             let first = try Int64.fetchOne(
                 db,

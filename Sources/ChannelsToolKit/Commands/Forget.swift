@@ -11,8 +11,10 @@ struct Forget: AsyncParsableCommand {
         abstract: "Removes a durable name from a file, with its unsettled messages.",
         discussion: """
             A file keeps the unsettled messages of a durable name, however long no process
-            uses it. A name that a running process uses is not removed. Prints the
-            patterns that the name had. At a server, use 'nats consumer rm'.
+            uses it. Removes the patterns of the name that no running process uses, and
+            prints them. If a new version of a program uses the name with another pattern,
+            run this while the new version is running: it then removes the former pattern
+            only. At a server, use 'nats consumer rm'.
 
             EXAMPLES
               channels forget kitchen --file sales.sqlite
