@@ -33,12 +33,12 @@ extension Switchboard {
             self.redacted = redacted
         }
 
-        /// Counts nothing more, and costs nothing.
+        /// Counts nothing beyond mailboxes, drops and faults, and costs nothing.
         public static let off = Diagnostics(isOn: false)
         /// Counts posts, posts without a receiver, calls of listeners without a mailbox, calls that threw, the
         /// longest queues, and deallocated owners.
         public static let counts = Diagnostics(isOn: true)
-        /// Counts everything in `counts`, calls instruments, and records who posts and how long messages and
+        /// Counts everything in `counts`, calls instruments, and records who posts, how long messages wait and how long
         /// calls take.
         public static let trace = trace(keeping: 0)
 

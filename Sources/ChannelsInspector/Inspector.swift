@@ -21,8 +21,8 @@ public import ServiceLifecycle
 /// - While no page is open, nothing is counted, and only the idle server runs. While one is open, every post
 ///   is counted, and traced unless the page switches tracing off. The program's own `diagnostics` are not
 ///   affected.
-/// - A post never waits for a page. A page receives at most two snapshots a second. A slower page receives
-///   the newest one, and how many it missed.
+/// - A post never waits for a page. A page receives at most two snapshots a second. A slower page receives only the
+///   newest one, and is told how many it missed.
 /// - It answers only requests for its own host names and from its own pages, so that no other site can read
 ///   it through the visitor's browser. Interfaces other than loopback also require a token.
 /// - At most 32 pages are open at a time. A connection is closed if it does not send a complete request

@@ -92,9 +92,9 @@ public struct NATSConfiguration: Sendable {
     package var reconnectWait: Duration = .milliseconds(250)
     /// The interval of pings to the server. The connection counts as broken after two unanswered pings.
     package var pingInterval: Duration = .seconds(5)
-    /// How long a write to the socket may block before the connection counts as broken. It is longer than ten
-    /// seconds, because that long a server may keep publishers waiting for a subscriber that does not read,
-    /// before it ends the subscriber's connection.
+    /// How long a write to the socket may block before the connection counts as broken. It is longer than ten seconds,
+    /// because a server may keep publishers waiting that long for a subscriber that does not read, before it ends the
+    /// subscriber's connection.
     package var writeTimeout: Duration = .seconds(15)
     /// The timeout for requests to JetStream.
     package var requestTimeout: Duration = .seconds(5)
@@ -124,9 +124,9 @@ public struct NATSConfiguration: Sendable {
         /// Messages that have failed and wait for their next delivery count as well. A limit of 1 preserves
         /// order across failures.
         ///
-        /// At the limit, nothing new is delivered: if that many messages fail, they hold up all others. 16,384
-        /// by default, which is the number of messages whose failures a route counts.
-        /// `BridgeConfiguration.prefetchLimit` limits what one process holds.
+        /// At the limit, nothing new is delivered: if that many messages fail, they hold up all others. The default is
+        /// 16,384, the number of messages for which a route counts failures. `BridgeConfiguration.prefetchLimit` limits
+        /// what one process holds.
         public var pendingLimit = 16_384
         /// Whether the server forgets the name when its subscriber ends or has been away for five minutes.
         package var isTemporary = false

@@ -28,8 +28,8 @@ public struct NATSStream: Sendable, Hashable {
         case interest
     }
 
-    /// How old the messages of a stream may be, and how many it may have. If a limit is nil, the server
-    /// decides.
+    /// How old the messages of a stream may be, and how many it may have. If a limit is nil, the stream has no such
+    /// limit.
     public struct Limits: Sendable, Hashable {
         /// The maximum age of a message. Older ones are removed, handled or not.
         public var age: Duration?

@@ -13,9 +13,9 @@ public import ServiceLifecycle
 /// try await group.run()
 /// ```
 ///
-/// At a graceful shutdown, the bridge stops receiving, sends queued messages, lets listeners finish with
-/// received ones, and closes the connection, within `BridgeConfiguration.closeTimeout`. A group shuts its
-/// services down in reverse order, so list a bridge before the services that post.
+/// On graceful shutdown, the bridge stops receiving, sends queued messages, lets listeners finish with received ones,
+/// and closes the connection, within `BridgeConfiguration.closeTimeout`. A group shuts its services down in reverse
+/// order, so list a bridge before the services that post.
 public struct BridgeService: Service {
     private let bridge: Bridge
 

@@ -37,9 +37,9 @@ public import ServiceLifecycle
 /// | `channels_durable_oldest_age` | `store`, `name`, `pattern` | gauge: seconds since the oldest message not settled was stored; 0 without one |
 /// | `channels_store_failures` | `code` | failed readings |
 ///
-/// A pattern counts as a channel, with its listeners and the posts that they receive. Lanes with the same
-/// name are added up. Beyond 1,000 channels, or 1,000 names of lanes, further ones share the dimension
-/// `other`. The gauges of a channel that no longer exists are reported once more, as zero.
+/// A pattern counts as a channel, with its listeners and the posts that they receive. The counts of lanes with the same
+/// name are added together. After the first 1,000 channels, or 1,000 names of lanes, all others share the dimension
+/// value `other`. The gauges of a channel that no longer exists are reported once more, as zero.
 public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`
     /// How many values a dimension has before further ones share `other`.
     private static let mostValues = 1_000
@@ -150,7 +150,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     /// Reports the counts after each interval.
     ///
-    /// It returns after a last report at a graceful shutdown or cancellation, or when the switchboard is
+    /// On graceful shutdown or cancellation, it reports once more and returns. It also returns when the switchboard is
     /// deallocated.
     public func run() async throws {
         defer { report() }

@@ -9,8 +9,9 @@ public import Logging
 /// ```
 ///
 /// In each interval, it writes at most one line for each fault code, channel and source location (for a bridge, each
-/// code of a `BridgeError`), and a limited number in all. The metadata has the fault's `count` so far, and the number of lines `suppressed`
-/// since the last one. Lines are written on the thread that found the fault, with no lock held.
+/// code of a `BridgeError`), and a limited number in all. The metadata contains the fault's `count` so far and, as
+/// `suppressed`, the number of lines left out since the last one. Lines are written on the thread that found the fault,
+/// with no lock held.
 public final class FaultLog: ChannelInstrument {
     private struct Place: Hashable {
         let cause: String

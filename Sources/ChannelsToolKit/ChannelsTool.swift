@@ -13,8 +13,9 @@ public import ChannelsBridge
 /// ```
 ///
 /// The program then has the commands of `channels`: it posts messages and prints them as they are posted, asks and
-/// responds, shows and sets states, lists what is stored, and puts dead letters back. A command that needs a capability
-/// that the transport lacks fails, and names it. `tail --since` and `forget` work over NATS or a file only.
+/// responds, shows and sets states, lists what is stored, and puts dead letters back. If a command needs a capability
+/// that the transport lacks, it fails and names that capability. `tail --since` and `forget` work over NATS or a file
+/// only.
 ///
 /// If the trait NATS or SQLite is also enabled, `--server` or `--file` takes the place of your transport.
 public enum ChannelsTool {

@@ -8,9 +8,9 @@ import Testing
 struct DeadLetterBoxTests {
     private let broker = InMemoryBroker()
 
-    private func letter(_ subject: String, from origin: String?, _ text: String = "") throws -> TransportMessage {
+    private func letter(_ subject: String, from origin: String, _ text: String = "") throws -> TransportMessage {
         var headers: TransportHeaders = ["dead-letter-name": "kitchen"]
-        if let origin { try headers.set(origin, for: "dead-letter-subject") }
+        try headers.set(origin, for: "dead-letter-subject")
         return try TransportMessage(subject: subject, headers: headers, body: Array(text.utf8))
     }
 
@@ -41,10 +41,10 @@ struct DeadLetterBoxTests {
 
     /// The tool is given the prefix with the name of the letters.
     @Test(arguments: [
-        ("dead", "staging", nil), ("dead", "staging", "shop.sold"), ("dead", "staging", "production.shop.sold"),
+        ("dead", "staging", "shop.sold"), ("dead", "staging", "production.shop.sold"),
         ("staging.dead", "", "staging.shop.sold"),
     ])
-    func letterStaysBehindThePrefixThatItCameFrom(_ name: String, _ prefix: String, _ header: String?) async throws {
+    func letterStaysBehindThePrefixThatItCameFrom(_ name: String, _ prefix: String, _ header: String) async throws {
         let letter = try letter("staging.dead.shop.sold", from: header)
         let box = DeadLetterBox(name, configuration: BridgeConfiguration(subjectPrefix: prefix))
         #expect(try await whatIsPutBack(letter, from: box)?.subject == "staging.shop.sold")
@@ -53,9 +53,9 @@ struct DeadLetterBoxTests {
     /// The process is ended between the two.
     @Test func letterPutBackAgainBeforeItWasSettledIsStoredOnce() async throws {
         let wire = try await connectedTransport(broker)
-        var headers: TransportHeaders = ["dead-letter-name": "kitchen"]
-        try headers.set("7", for: TransportHeaders.id)
-        try await wire.publish(TransportMessage(subject: "dead.shop.sold", headers: headers, body: []), durable: true)
+        var letter = try letter("dead.shop.sold", from: "shop.sold")
+        try letter.headers.set("7", for: TransportHeaders.id)
+        try await wire.publish(letter, durable: true)
         let stored = Recorder<InboundMessage>()
         try await wire.subscribe(to: "shop.sold", durableName: "kitchen") { stored.record($0) }
         var unsettling = AlteredTransport(broker)
@@ -64,6 +64,23 @@ struct DeadLetterBoxTests {
             #expect(try await DeadLetterBox("dead").putBack(over: unsettling, atMost: 1, quiet: .patience) == 1)
         }
         #expect(stored.count == 1)
+        try await wire.close(timeout: .seconds(1))
+    }
+
+    /// A name of the application may begin like those of letters.
+    @Test func messageThatIsNoLetterIsNeitherListedNorPutBack() async throws {
+        let wire = try await connectedTransport(broker)
+        let store = InMemoryTransport(broker)
+        try await wire.publish(TransportMessage(subject: "dead.stock", body: []), durable: true)
+        try await wire.publish(letter("dead.shop.sold", from: "shop.sold"), durable: true)
+        let box = DeadLetterBox("dead")
+        let letters = try await box.letters(over: store)
+        #expect(letters.map(\.message.subject) == ["shop.sold"])
+        let published = Recorder<String>()
+        try await wire.subscribe(to: ">") { published.record($0.message.subject) }
+        await #expect { _ = try await box.putBack("1", over: store) } throws: { ($0 as? BridgeError)?.code == .refused }
+        #expect(try await box.putBack(over: store, quiet: .patience) == 1)
+        #expect(published.all == ["shop.sold"])
         try await wire.close(timeout: .seconds(1))
     }
 
@@ -112,7 +129,9 @@ struct DeadLetterBoxTests {
     @Test(arguments: [BridgeError.Code.notConnected, .notAcknowledged])
     func brokerThatDoesNotAnswerEndsPuttingBack(_ code: BridgeError.Code) async throws {
         let wire = try await connectedTransport(broker)
-        for number in 0..<3 { try await wire.publish(letter("dead.shop.sold", from: nil, "\(number)"), durable: true) }
+        for number in 0..<3 {
+            try await wire.publish(letter("dead.shop.sold", from: "shop.sold", "\(number)"), durable: true)
+        }
         let tries = Recorder<String>()
         var silent = AlteredTransport(broker)
         silent.publishes = { message in

@@ -67,7 +67,7 @@ struct WaitingForTheBrokerTests {
         )
         for total in 0..<5 { till.board[.sold].post(Sale(total: total)) }
         #expect(till.bridge.statistics.waitingToSend == 3 && till.bridge.statistics.dropped == 2)
-        try await till.stop()
+        await #expect { try await till.stop() } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
         #expect(till.bridge.statistics.waitingToSend == 0 && till.bridge.statistics.dropped == 5)
     }
 
@@ -79,36 +79,47 @@ struct WaitingForTheBrokerTests {
             configuration: .quick.with { $0.backoff = Backoff(first: .seconds(600), limit: .seconds(600)) },
             waits: false
         )
-        till.board[.ordered].post(Order(dish: "soup"))
         _ = await till.bridge.status.first { $0.reason != nil }
         try await till.stop()
         #expect(till.bridge.status.value.phase == .ended && till.bridge.status.value.reason == nil)
         await #expect { try await till.bridge.waitUntilReady() } throws: { ($0 as? BridgeError)?.code == .closed }
     }
 
-    @Test func aSubscriptionThatFailsForNowIsMadeOnAnotherConnection() async throws {
+    /// Another connection would use up the deliveries of messages that other routes have fetched.
+    @Test(arguments: [BridgeError.Code.timedOut, .notConnected, .notStored])
+    func aSubscriptionThatFailsForNowIsMadeAgainOnTheSameConnection(_ code: BridgeError.Code) async throws {
         let failures = Atomic<Int>(0)
+        let calls = Recorder<String>()
         var transport = AlteredTransport(broker)
+        transport.connects = { calls.record("connect") }
+        transport.closes = { calls.record("close") }
         transport.subscribes = { subscription in
             guard subscription.pattern.text == "kitchen.ordered" else { return }
-            if failures.wrappingAdd(1, ordering: .relaxed).oldValue < 3 { throw BridgeError(.timedOut) }
+            if failures.wrappingAdd(1, ordering: .relaxed).oldValue < 3 { throw BridgeError(code) }
         }
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
+        for total in 0..<3 { #expect(await till.board[.sold].postAndWait(Sale(total: total)).isComplete) }
+        let heard = Recorder<String>()
         let kitchen = await MiniProcess(
             "kitchen",
             transport,
-            [.incoming(.sold), .incoming(.ordered, durable: true), .both(state: .lastSale, initial: Sale(total: 0))],
-            waits: false
-        )
-        let (heard, token) = kitchen.recorder(.sold)
-        try await kitchen.bridge.waitUntilReady()
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
-        for total in 0..<3 { till.board[.sold].post(Sale(total: total)) }
-        // Once each: nothing of the earlier connections is left.
-        #expect(await heard.first(3).map(\.total) == [0, 1, 2])
+            [
+                .incoming(.sold, durable: true), .incoming(.ordered, durable: true),
+                .both(state: .lastSale, initial: Sale(total: 0)),
+            ],
+            configuration: .quick.with { $0.deliveryLimit = 2 }
+        ) { board, _ in
+            board[.sold].posts.listen(board) { _, post in
+                heard.record("\(post.message.total) \(post.delivery?.attempt ?? 0)")
+            }
+        }
+        #expect(await heard.first(3) == ["0 1", "1 1", "2 1"])
+        #expect(kitchen.faults.all.filter { $0.code == .bridgeFailed }.count == 1)
+        #expect(calls.all == ["connect"])
         try await till.stop()
         try await kitchen.stop()
-        #expect(kitchen.bridge.statistics.received == 3)
-        withExtendedLifetime(token) {}
+        #expect(calls.all == ["connect", "close"])
+        #expect(kitchen.bridge.statistics.received == 3 && kitchen.deadLetters.count == 0)
     }
 
     @Test func aBridgeRunsAgainAfterItHasEnded() async throws {

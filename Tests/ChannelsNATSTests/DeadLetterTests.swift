@@ -72,10 +72,10 @@ struct DeadLetterStreamTests {
         let server = try await NATSServer()
         let streams = [NATSStream("SHOP", subjects: ["shop.>"]), NATSStream("DEAD", subjects: ["dead.>"])]
         let peer = try await Peer.connect(to: server) { $0.streams = streams }
-        try await peer.publish("lost", to: "dead.old.name", durable: true)
+        try await peer.keepLetter("lost", of: "old.name")
         let received = try await peer.subscribe(to: "shop.number", durableName: "kitchen")
         for number in 1...2 {
-            try await peer.publish("\(number)", to: "dead.shop.number", durable: true)
+            try await peer.keepLetter("\(number)", of: "shop.number")
             let error = await #expect(throws: BridgeError.self) {
                 let transport = NATSTransport(NATSConfiguration(servers: [server.url]))
                 return try await DeadLetterBox("dead").putBack(over: transport, quiet: .seconds(1))
@@ -160,7 +160,7 @@ struct DeadLetterStreamTests {
             $0.streams = [NATSStream("SHOP", subjects: ["shop.>"]), NATSStream("DEAD", subjects: ["dead.>"])]
         }
         for number in 1...3 {
-            try await peer.publish("\(number)", to: "dead.shop.sold", id: "\(number)", durable: true)
+            try await peer.keepLetter("\(number)", of: "shop.sold", id: "\(number)")
         }
         // Each comes back at once.
         let count = Recorder<Int>()

@@ -14,7 +14,7 @@ struct DeadLetterToolTests {
             $0.streams = [NATSStream("SHOP", subjects: ["shop.>"]), NATSStream("DEAD", subjects: ["dead.>"])]
         }
         for number in 1...3 {
-            try await peer.publish("\(number)", to: "dead.shop.sold", id: "\(number)", durable: true)
+            try await peer.keepLetter("\(number)", of: "shop.sold", id: "\(number)")
         }
         let received = try await peer.subscribe(to: "shop.sold", durableName: "kitchen")
         let tool = Tool(server)

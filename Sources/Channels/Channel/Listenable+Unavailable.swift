@@ -9,8 +9,9 @@ public import Dispatch
 extension Listenable {
     /// Call the method in a closure that takes the owner. Passed as a value, the method would keep the owner alive.
     ///
-    /// `any Sendable` accepts the method but, unlike a function type, no trailing closure. A generic owner would accept
-    /// the closure of a call without an owner, and hide what is wrong with it.
+    /// A parameter of type `any Sendable` accepts the method but, unlike one of function type, no trailing closure. If
+    /// the owner were generic, it would accept the closure of a call without an owner, and hide what is wrong with that
+    /// call.
     @available(
         *,
         unavailable,

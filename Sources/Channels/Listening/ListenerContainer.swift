@@ -45,7 +45,7 @@ extension ListenerContainer {
 
     /// Ends every listener and interceptor, except listeners to patterns, and discards their queued messages.
     ///
-    /// A `once` listener whose message is already queued has ended before, and still receives it.
+    /// A `once` listener ends when its message is queued, so it still receives that message.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeAllListeners() { _listeners.list?.removeAllListeners() }

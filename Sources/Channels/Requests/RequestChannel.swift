@@ -97,7 +97,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     /// Asks the responder with the highest priority.
     /// - Parameter timeout: How long to wait; nil for no limit. The default of five minutes is only a safety net
     ///   against a responder that never answers: pass the time that the answer is worth waiting for. Time during which
-    ///   the machine sleeps does not count. If it is zero or less, no responder is asked.
+    ///   the machine sleeps does not count. If the timeout is zero or less, no responder is asked.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder``; ``ChannelError/Code/recursionLimit`` if
     ///   1,024 calls wait for each other; ``ChannelError/Code/timedOut`` or `CancellationError`, both without delay. In
     ///   both cases the responder's task is cancelled, but not awaited.
@@ -131,7 +131,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
     ///
     /// - Parameter timeout: How long to wait; nil for no limit. The default of five minutes is only a safety net
     ///   against a responder that never answers: pass the time that the answer is worth waiting for. Time during which
-    ///   the machine sleeps does not count. If it is zero or less, no responder is asked.
+    ///   the machine sleeps does not count. If the timeout is zero or less, no responder is asked.
     /// - Returns: The answers in the order of priority; empty if there are no responders. A single failure if 1,024
     ///   calls wait for each other (``ChannelError/Code/recursionLimit``), or if the timeout is zero or less.
     public func askAll(

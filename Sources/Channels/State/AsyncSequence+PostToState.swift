@@ -1,5 +1,6 @@
 extension AsyncSequence where Element: Sendable {
-    /// Stores every element in a state, and returns when the sequence ends. The state is kept alive meanwhile.
+    /// Stores every element in a state, and returns when the sequence ends. The state is kept alive until this method
+    /// returns.
     public func post(
         to state: StateChannel<Element>,
         fileID: StaticString = #fileID,

@@ -22,8 +22,8 @@
 ///   the stack is left. The value stays as it was, and a fault is raised. A listener registered where a change would be
 ///   refused starts with the next value; one resumed there stays paused.
 /// - The body of ``update(from:fileID:line:isolation:_:)`` is the only user code that runs under a lock of this
-///   library: the state's own. Reading, setting, listening to or finishing the state in the body traps. Values replaced by
-///   ``set(_:from:fileID:line:isolation:)`` are released after unlocking.
+///   library: the state's own. Reading, setting, listening to or finishing the state in the body traps. Values replaced
+///   by ``set(_:from:fileID:line:isolation:)`` are released after unlocking.
 ///
 /// All methods may be called from any thread.
 public final class StateChannel<State: Sendable>: Listenable, ListenerContainer {
@@ -108,8 +108,8 @@ public final class StateChannel<State: Sendable>: Listenable, ListenerContainer 
     /// Changes the value in place and delivers it.
     ///
     /// The body runs under the state's lock, so the change is atomic. Keep it short. Reading, setting, listening to or
-    /// finishing the same state in it traps. If it throws, the value is unchanged and nothing is delivered. If the change is refused (see ``StateChannel``),
-    /// the body runs on a copy that is discarded.
+    /// finishing the same state in it traps. If it throws, the value is unchanged and nothing is delivered. If the
+    /// change is refused (see ``StateChannel``), the body runs on a copy that is discarded.
     ///
     /// - Parameter sender: The object that changes the value, available as ``Posted/sender``.
     /// - Returns: The result of the body.

@@ -8,8 +8,8 @@ struct StateUpdates<State: Sendable>: Listenable {
 }
 
 extension StateChannel {
-    /// Every value set from now on, without the current one first. A value that equals the one before is delivered,
-    /// too: to skip it, use ``Listenable/removingDuplicates()``.
+    /// Every value set from now on; the current one is not delivered first. A value that equals the one before is
+    /// delivered, too: to skip it, use ``Listenable/removingDuplicates()``.
     ///
     /// A listener that is paused and resumed receives the current value on resuming. Order, isolation,
     /// buffering and counts come from the state.

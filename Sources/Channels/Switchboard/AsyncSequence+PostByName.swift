@@ -1,5 +1,6 @@
 extension AsyncSequence where Element: Sendable {
-    /// Posts every element on a named channel, and returns when the sequence ends. The channel is kept alive meanwhile.
+    /// Posts every element on a named channel, and returns when the sequence ends. The channel is kept alive until this
+    /// method returns.
     public func post(
         to channel: NamedChannel<Element>,
         fileID: StaticString = #fileID,

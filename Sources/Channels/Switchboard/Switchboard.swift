@@ -134,8 +134,8 @@ public final class Switchboard: Sendable {
         remove(name.key)
     }
 
-    /// Removes the channel of a type of message. A channel you still hold keeps working, but only for those who hold
-    /// it.
+    /// Removes the channel of a type of message. A channel you still hold keeps working, but the switchboard no longer
+    /// returns it.
     /// - Returns: Whether there was one.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ type: Message.Type) -> Bool { remove(NameKey(of: type)) }
@@ -176,7 +176,7 @@ public final class Switchboard: Sendable {
     /// Ends every listener, interceptor, responder and observer on this switchboard, and discards their
     /// queued messages.
     ///
-    /// A `once` listener whose message is already queued has ended before, and still receives it.
+    /// A `once` listener ends when its message is queued, so it still receives that message.
     ///
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAllListeners() {

@@ -67,6 +67,6 @@ public final class InstrumentToken: Sendable {
     /// listeners.
     public func cancel() { instruments.remove(id) }
 
-    /// Stores the token in a collection whose instruments are removed together.
+    /// Stores the token in a collection, for instruments that should be removed together.
     public func store(in tokens: inout some RangeReplaceableCollection<InstrumentToken>) { tokens.append(self) }
 }

@@ -35,8 +35,8 @@ public struct DeliveryReport: Sendable {
 
     /// How many listeners had not finished when the wait ended.
     ///
-    /// The wait ends early when its time is up or its task is cancelled. Inside a listener, it leaves out that listener,
-    /// and any other that waits for it: waiting for these would never end.
+    /// The wait ends early when its time is up or its task is cancelled. Inside a listener, it leaves out that
+    /// listener, and any other that waits for it: waiting for these would never end.
     public var unfinishedCount: Int { reachedCount - completedCount - failures.count - droppedCount - discardedCount }
 
     /// Whether the message reached at least one listener, and every listener that it reached has finished without an

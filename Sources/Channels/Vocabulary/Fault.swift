@@ -9,8 +9,8 @@ public struct Fault: Sendable, CustomStringConvertible {
         private let storage: Storage
 
         /// A post or a change of a state was refused: posts of the channel were nested too deeply on the thread, too
-        /// many changes had led to it, about 8,000 posts of any channels were nested on the thread, or too little of its
-        /// stack was left. End the loop of posts or changes, or make them from a task.
+        /// many changes had led to it, about 8,000 posts of any channels were nested on the thread, or too little of
+        /// its stack was left. End the loop of posts or changes, or make them from a task.
         public static let recursionLimit = Code(storage: .recursionLimit)
         /// Too many values of a state are pending: its listeners are slower than its setters. Set values less often, or
         /// let listeners take only the newest one.
@@ -49,7 +49,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     // The text is made only when it is read, like that of `wording`.
     private let owner: (any Any.Type)?
     private var ownerName: String?
-    /// How often this has happened here, including this time.
+    /// How many times this has happened here, including this time.
     public let count: Int
     /// The error, for ``Code/listenerThrew`` and ``Code/bridgeFailed``.
     public let underlyingError: (any Error)?

@@ -32,7 +32,7 @@ public struct RemoteDelivery: Sendable {
     /// known either. The clocks of two machines differ.
     public var secondsSince1970: Double? { storage.secondsSince1970 }
 
-    /// How often the message has been delivered to this durable name, including this time; 1 if it is not durable.
+    /// How many times the message has been delivered to this durable name, including this time; 1 if it is not durable.
     ///
     /// This includes deliveries to processes that ended before they had settled the message, as far as the broker
     /// knows.

@@ -28,6 +28,9 @@ internal import Synchronization
 ///   ``statistics`` and raises a `Fault` of the switchboard; an incoming message that cannot be delivered is
 ///   also a ``DeadLetter``.
 /// - No lock of the library is held while listeners, responders or handlers run.
+/// - The bridge listens and responds on the switchboard like others: after its `removeAllListeners()`, nothing is sent
+///   until the bridge runs again. After `removeState(_:)`, a route for that name does not carry the next state with it;
+///   one for a pattern does.
 /// - Use one bridge per switchboard and broker. Two bridges over the same broker send every message twice,
 ///   and each treats the other's messages as remote. Bridges over different brokers do not exchange messages.
 ///
@@ -115,18 +118,21 @@ public final class Bridge: Sendable {
     /// Connects, carries messages until the task is cancelled, and then closes the connection.
     ///
     /// While the broker cannot be reached, the bridge keeps trying, with the delays of ``BridgeConfiguration/backoff``,
-    /// but none over two seconds. While the broker does not store the messages of a durable incoming route, the bridge
-    /// tries again at least every second. ``status`` says why, and each new reason raises a fault. Meanwhile, posted
-    /// messages are queued.
+    /// but none over two seconds. While a route cannot be subscribed, for example because the broker does not store its
+    /// durable messages, the bridge tries again on the same connection, at least every second. ``status`` says why, and
+    /// each new reason raises a fault. Meanwhile, posted messages are queued. Incoming routes begin to deliver when the
+    /// states have the broker's values, so their listeners find them.
     ///
     /// In a service of swift-service-lifecycle, use `BridgeService` of `ChannelsObservability`, or
     /// `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
     ///
-    /// When the run ends, the bridge stops receiving, sends queued messages, lets listeners finish with
-    /// received ones, and closes the transport, within ``BridgeConfiguration/closeTimeout``. After that time,
-    /// it cancels unfinished work and returns once that has ended: a responder or dead-letter handler that
-    /// ignores cancellation keeps it from returning. Messages that are still queued are dropped and counted,
-    /// and later posts are not sent.
+    /// When the run ends, the bridge stops receiving, lets listeners and responders finish with what has been
+    /// received, sends what is queued, including what they have posted, and closes the transport if it has connected
+    /// it, within ``BridgeConfiguration/closeTimeout``. After that time, it cancels unfinished work and returns once
+    /// that has ended: a responder or dead-letter handler that ignores cancellation, or a listener that blocks its
+    /// thread, keeps it from returning. Messages that are still queued are dropped and counted, and later posts are
+    /// not sent. A run that is cancelled before it is ready ends in the same way, but does not wait if it has not
+    /// connected.
     ///
     /// After it has returned or thrown, it may be called again. It then uses the same transport, and the
     /// counters continue.
@@ -138,18 +144,20 @@ public final class Bridge: Sendable {
     ///   already running. Cancellation is not an error.
     public func run() async throws {
         let (context, workers) = try begin()
-        var failure: BridgeError?
+        var (hasBegun, failure) = (false, BridgeError?.none)
         do {
             try await start(context, workers)
+            hasBegun = true
             try? await context.isEnding.wait()
-            // In its own task, because this one may be cancelled.
-            failure = await Task { await self.end(context, workers) }.value
         } catch {
             if !(error is CancellationError || Task.isCancelled) {
                 failure = BridgeError.from(error, subject: context.name)
             }
-            await Task { await self.giveUp(context, workers) }.value
         }
+        // In its own task, because this one may be cancelled.
+        failure = await Task { [hasBegun, failure] in
+            await self.end(context, workers, hasBegun: hasBegun, failure)
+        }.value
         life.withLock { $0.isRunning = false }
         // If another run has begun since, the status belongs to that run.
         status.update { status in
@@ -200,57 +208,49 @@ public final class Bridge: Sendable {
             throw BridgeError(.unsupported, detail: detail)
         }
         status.set(BridgeStatus(.connecting))
-        var attempts = 0
-        var reported: BridgeError.Code?
-        while let error = try await connect(context, workers) {
-            attempts += 1
-            status.set(BridgeStatus(.connecting, reason: error))
-            if reported != error.code { context.report(error) }
-            reported = error.code
-            let delay = min(context.configuration.backoff.delay(before: attempts), .seconds(2))
-            await context.isEnding.wait(atMost: delay, clock: context.configuration.clock)
-            try Task.checkCancellation()
+        try await retry(atMost: .seconds(2), context) {
+            // Weak, because the transport may keep the closure, and the bridge keeps the transport.
+            try await context.transport.connect { [weak self] event in self?.take(event) }
         }
-        for worker in workers { worker.work() }
-        context.isReady.open()
-        // Once this returns, any value that is set is newer than the broker's.
+        context.hasConnected.store(true, ordering: .relaxed)
+        // On the same connection, because closing it would return the messages of other routes to the broker, which
+        // counts their deliveries.
+        for worker in workers { try await retry(atMost: .seconds(1), context) { try await worker.start() } }
+        beginToSend(context, workers)
+        // Once this returns, any value that is set is newer than the broker's. A listener may set one.
         for worker in workers { await worker.caughtUp() }
+        try Task.checkCancellation()
+        for worker in workers where worker.isInbound { worker.work() }
         // If the connection has been lost meanwhile, the status stays `.reconnecting`.
         status.update { if $0.phase == .connecting { $0 = BridgeStatus(.running) } }
     }
 
-    /// Connects and subscribes.
-    ///
-    /// - Returns: Why it failed, if it may succeed later; the transport is closed then.
-    private func connect(_ context: BridgeContext, _ workers: [any RouteWorker]) async throws -> BridgeError? {
-        do {
-            try Task.checkCancellation()
-            // Weak, because the transport may keep the closure, and the bridge keeps the transport.
-            try await context.transport.connect { [weak self] event in self?.take(event) }
-            for worker in workers { try await subscribe(worker, context) }
-            return nil
-        } catch {
-            let error = BridgeError.from(error, subject: context.name)
-            let closing = context.closing.withLock { $0 }
-            guard !Task.isCancelled, closing == nil, error.code.disposition == .wait else { throw closing ?? error }
-            // In its own task, because this one may be cancelled.
-            await Task { try? await context.transport.close(timeout: .zero) }.value
-            return error
-        }
+    private func beginToSend(_ context: BridgeContext, _ workers: [any RouteWorker]) {
+        for worker in workers where !worker.isInbound { worker.work() }
+        context.isReady.open()
     }
 
-    /// Subscribes. While the broker does not store what a route subscribes to, it tries again on the same connection.
-    private func subscribe(_ worker: any RouteWorker, _ context: BridgeContext) async throws {
-        var isReported = false
-        while true {
-            do { return try await worker.start() } catch let error as BridgeError where error.code == .notStored {
-                status.set(BridgeStatus(status.value.phase, reason: error))
-                if !isReported { context.report(error) }
-                isReported = true
-            }
-            let delay = min(context.configuration.backoff.limit, .seconds(1))
-            await context.isEnding.wait(atMost: delay, clock: context.configuration.clock)
+    /// Repeats an attempt to connect or to subscribe until it succeeds, as long as waiting may help.
+    ///
+    /// - Parameter longest: The longest delay between attempts.
+    private func retry(
+        atMost longest: Duration,
+        _ context: BridgeContext,
+        _ attempt: () async throws -> Void
+    ) async throws {
+        var reported: BridgeError.Code?
+        for repetition in 1... {
             try Task.checkCancellation()
+            do { return try await attempt() } catch {
+                let error = BridgeError.from(error, subject: context.name)
+                let closing = context.closing.withLock { $0 }
+                guard !Task.isCancelled, closing == nil, error.code.disposition == .wait else { throw closing ?? error }
+                status.update { $0 = BridgeStatus($0.phase, reason: error) }
+                if reported != error.code { context.report(error) }
+                reported = error.code
+            }
+            let delay = min(context.configuration.backoff.delay(before: repetition), longest)
+            await context.isEnding.wait(atMost: delay, clock: context.configuration.clock)
             if let closing = context.closing.withLock({ $0 }) { throw closing }
         }
     }
@@ -297,45 +297,62 @@ public final class Bridge: Sendable {
 
     // MARK: Ending
 
-    /// The start has failed, or was cancelled.
-    private func giveUp(_ context: BridgeContext, _ workers: [any RouteWorker]) async {
-        for worker in workers { worker.abandon() }
-        // Closing takes time: messages that were fetched have to be returned to the broker.
-        try? await context.transport.close(timeout: context.configuration.closeTimeout)
-        // Senders that wait for the connection then find the transport closed.
-        context.isReady.open()
-        context.isDrained.open()
-        for worker in workers { await worker.finish() }
-    }
-
+    /// Ends a run, also one whose start has failed or was cancelled.
+    ///
+    /// - Parameters:
+    ///   - hasBegun: Whether the start has succeeded.
+    ///   - failure: Why the start has failed, unless it was cancelled.
     /// - Returns: The error of the end, if there is one.
-    private func end(_ context: BridgeContext, _ workers: [any RouteWorker]) async -> BridgeError? {
+    private func end(
+        _ context: BridgeContext,
+        _ workers: [any RouteWorker],
+        hasBegun: Bool,
+        _ failure: BridgeError?
+    ) async -> BridgeError? {
         let began = ContinuousClock.now
-        let reason = context.closing.withLock { $0 }
+        let closing = context.closing.withLock { $0 }
+        let reason = closing ?? failure
         status.set(BridgeStatus(.ending, reason: reason))
         context.isEnding.open()
+        // Another bridge may use a transport that this one has not connected.
+        let hasConnected = context.hasConnected.load(ordering: .relaxed)
+        let isLosing = !hasConnected && statistics.waitingToSend > 0
+        if !hasBegun { for worker in workers where worker.isInbound { worker.abandon() } }
+        if hasConnected, !context.isReady.isOpen { beginToSend(context, workers) }
         let isDone = Latch()
         let ending = Task {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    await context.transport.drainSubscriptions(timeout: context.configuration.closeTimeout)
+                    if hasConnected {
+                        await context.transport.drainSubscriptions(timeout: context.configuration.closeTimeout)
+                    }
                     context.isDrained.open()
                 }
-                for worker in workers { group.addTask { await worker.finish() } }
+                for worker in workers where worker.isInbound { group.addTask { await worker.finish() } }
+            }
+            // Only now, because listeners and responders post, set states and ask until they have finished.
+            await withTaskGroup(of: Void.self) { group in
+                for worker in workers where !worker.isInbound { group.addTask { await worker.finish() } }
             }
             isDone.open()
         }
         // Without a connection there is nothing to wait for.
-        let limit = reason == nil ? context.configuration.closeTimeout : .zero
-        var failure: (any Error)?
+        let limit = hasConnected && closing == nil ? context.configuration.closeTimeout : .zero
+        var problem: (any Error)?
         if await !isDone.wait(atMost: limit, clock: ContinuousClock()) {
             for worker in workers { worker.abandon() }
-            failure = BridgeError(.closingTimedOut, subject: context.name, detail: "unfinished: \(statistics)")
+            if hasConnected || isLosing {
+                problem = BridgeError(.closingTimedOut, subject: context.name, detail: "unfinished: \(statistics)")
+            }
         }
-        let rest = max(context.configuration.closeTimeout - began.duration(to: .now), .zero)
-        do { try await context.transport.close(timeout: rest) } catch { failure = failure ?? error }
+        if hasConnected {
+            let rest = max(context.configuration.closeTimeout - began.duration(to: .now), .zero)
+            do { try await context.transport.close(timeout: rest) } catch { problem = problem ?? error }
+        }
+        // Senders that wait for the connection then find that there is none.
+        context.isReady.open()
         // Abandoned work ends soon, and closing the transport ended whatever was waiting for it.
         await ending.value
-        return reason ?? failure.map { BridgeError.from($0, subject: context.name) }
+        return reason ?? problem.map { BridgeError.from($0, subject: context.name) }
     }
 }

@@ -37,7 +37,8 @@ public struct BridgeConfiguration: Sendable {
     ///
     /// A message is terminated only once its letter is stored; until then it is delivered again, after the
     /// ``backoff``. ``DeadLetterBox`` republishes letters. The default is `dead`. If it is nil, dead letters
-    /// are only passed to the bridge's handler, and are lost if there is none.
+    /// are only passed to the bridge's handler, and are lost if there is none, as are those of messages that are not
+    /// durable.
     public var deadLetters: String?
     /// How much all routes of the bridge may hold together: half for messages to be sent or acknowledged, half
     /// for messages queued for listeners, including lanes and mailboxes.
@@ -50,7 +51,8 @@ public struct BridgeConfiguration: Sendable {
     /// and those being handled. 256 by default.
     ///
     /// The others stay at the broker, where other processes of the name can take them: lower the limit for slow
-    /// listeners, so that processes share the work evenly. A low limit costs throughput.
+    /// listeners, so that processes share the work evenly. A low limit costs throughput. Messages that have failed and
+    /// wait to be delivered again do not count.
     public var prefetchLimit: Int
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024
     /// by default.
@@ -73,13 +75,14 @@ public struct BridgeConfiguration: Sendable {
     /// How long the listeners of a durable message may take together before the message counts as failed and
     /// is delivered again.
     ///
-    /// A running listener is not stopped. Messages queued behind it time out as well, without reaching a
-    /// listener, so choose a limit that only a hanging listener exceeds. Nil by default, for no limit.
+    /// A running listener is not stopped. Messages queued behind it time out as well, although they still reach the
+    /// listener if it returns, so choose a limit that only a hanging listener exceeds. Nil by default, for no limit.
     public var listenerTimeout: Duration?
     /// The delays before a failed message is delivered again, and between attempts to publish, where they
     /// never exceed five seconds. From 100 milliseconds to five minutes by default.
     public var backoff: Backoff
-    /// How long to wait for the reply of another process to a request. Ten seconds by default.
+    /// How long to wait for the reply of another process to a request. Ten seconds by default. If the `timeout:` of
+    /// `ask` is shorter, it applies.
     public var requestTimeout: Duration
     /// How many requests from other processes one route answers concurrently. 64 by default.
     public var concurrentRequestLimit: Int

@@ -13,7 +13,9 @@ final class BridgeContext: Sendable {
     /// The budgets of all outgoing and of all incoming routes.
     let outgoing: Budget
     let incoming: Budget
-    /// Opens when the transport is connected and subscribed: waiting messages may be sent.
+    /// Whether this run has connected the transport, which it then has to close.
+    let hasConnected = Atomic(false)
+    /// Opens when waiting messages may be sent: when the transport is connected and subscribed, or the bridge ends.
     let isReady = Latch()
     /// False from when the connection is lost until it is restored.
     let isConnected = Atomic(true)

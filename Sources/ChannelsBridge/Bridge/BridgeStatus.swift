@@ -19,7 +19,7 @@ public struct BridgeStatus: Sendable, CustomStringConvertible {
         /// The connection is lost, and the transport is restoring it. Posted messages are queued, up to the
         /// limits of the bridge and of the transport.
         public static let reconnecting = Phase(storage: .reconnecting)
-        /// It has stopped receiving, and is sending queued messages.
+        /// It has stopped receiving. It lets listeners finish, and sends what is queued.
         public static let ending = Phase(storage: .ending)
         /// It has ended, and can be run again. Posted messages are not sent.
         public static let ended = Phase(storage: .ended)

@@ -17,15 +17,35 @@ package enum DeadLetterHeader {
     package static let idPrefix = "dead-letter-"
 }
 
+extension TransportMessage {
+    /// Whether the message is a dead letter that a broker keeps. One that was put back is a message again.
+    package var isDeadLetter: Bool { headers[DeadLetterHeader.subject] != nil }
+}
+
+extension ChannelPattern {
+    /// Whether a route for this pattern delivers a message that matches it.
+    ///
+    /// A letter is only for routes that write out the prefix of letters: `dead.>` delivers it, and `>` does not.
+    func delivers(_ message: TransportMessage) -> Bool {
+        guard let origin = message.headers[DeadLetterHeader.subject] else { return true }
+        // The subject of a letter has the tokens of the prefix in addition to those of its message.
+        let dots = { (subject: String) in subject.utf8.count { $0 == UInt8(ascii: ".") } }
+        let prefix = max(dots(message.subject) - dots(origin), 1)
+        return text.utf8.split(separator: UInt8(ascii: ".")).prefix(prefix).allSatisfy { token in
+            !token.elementsEqual("*".utf8) && !token.elementsEqual(">".utf8)
+        }
+    }
+}
+
 extension BridgeContext {
     /// Keeps the letter of a durable message, if letters are kept.
     ///
-    /// - Returns: What ``Transport/keep(_:on:for:with:)`` returns; true if no letters are kept.
+    /// - Returns: What ``Transport/keep(_:on:for:with:)`` returns; true if no letter is to be kept.
     func keep(_ letter: DeadLetter, of inbound: InboundMessage, for durableName: String) async throws -> Bool {
         guard let name = configuration.deadLetters else { return true }
         let prefix = configuration.subject(of: name)
         // A letter that cannot be handled gets no letter of its own: the broker already has it.
-        guard !letter.message.subject.utf8.starts(with: (prefix + ".").utf8) else { return true }
+        guard !letter.message.isDeadLetter else { return true }
         let subject = "\(prefix).\(configuration.name(ofSubject: letter.message.subject))"
         try await (transport as? any MessageStore)?.prepare(forLetterOn: subject, under: prefix)
         return try await transport.keep(letter, on: subject, for: durableName, with: inbound.refuse)

@@ -83,7 +83,7 @@ extension DeadLetterBox {
             let page = try await store.stored(after: last, matching: pattern, atMost: 256, settledBy: Self.durableName)
             guard let end = page.last?.number else { return }
             last = end
-            for stored in page { try body(letter(stored)) }
+            for stored in page where stored.message.isDeadLetter { try body(letter(stored)) }
         }
     }
 
@@ -91,7 +91,7 @@ extension DeadLetterBox {
         if let number = UInt64(id), number > 0 {
             let found = try await store(transport)
                 .stored(after: number - 1, matching: pattern, atMost: 1, settledBy: Self.durableName)
-            if let found = found.first, found.number == number { return letter(found) }
+            if let found = found.first, found.number == number, found.message.isDeadLetter { return letter(found) }
         }
         var found: [Letter] = []
         try await forEachLetter(connected: transport) { letter in

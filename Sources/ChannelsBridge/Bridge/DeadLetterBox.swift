@@ -35,6 +35,7 @@ public struct DeadLetterBox: Sendable {
     /// at once. Each letter is put back once, because the box itself has a durable name, `dead-letters`.
     /// Letters in a stream without limits remain stored. Do not put letters back concurrently.
     ///
+    /// A letter is recognized by its headers; other messages whose names begin like those of letters are left alone.
     /// The name comes from the letter's own subject, whatever its headers say. Therefore, a client that may
     /// publish letters of one name cannot get a message published on another. Nothing is published on names
     /// that begin with `$`, which belong to the broker.
@@ -101,15 +102,21 @@ public struct DeadLetterBox: Sendable {
         }
         // A letter that arrives later may be one that was put back and has failed again.
         let most = try await (transport as? any MessageStore)?.unsettledCount(of: Self.durableName, on: pattern)
-        var count = 0
+        var (count, arrived) = (0, 0)
         var failure: BridgeError?
         // Kept until the end, because a letter that is released without being settled is delivered again.
         var left: [InboundMessage] = []
         defer { withExtendedLifetime(left) {} }
-        while count < limit, count + left.count < most ?? .max,
+        while count < limit, arrived < most ?? .max,
             let letter = try await withTimeLimit(quiet, clock: configuration.clock, { await letters.next() })?.item
         {
             try Task.checkCancellation()
+            arrived += 1
+            // A message of a channel whose name begins like those of letters.
+            guard letter.message.isDeadLetter else {
+                letter.settle?(.acknowledged)
+                continue
+            }
             do {
                 if let problem = letter.problem { throw problem }
                 try await transport.publish(try message(of: letter.message, letter.sequence), durable: true)
@@ -134,7 +141,7 @@ public struct DeadLetterBox: Sendable {
     func subject(of letter: TransportMessage) -> String {
         let name = String(decoding: letter.subject.utf8.dropFirst(prefix.utf8.count + 1), as: UTF8.self)
         guard configuration.subjectPrefix.isEmpty else { return configuration.subject(of: name) }
-        guard let claimed = letter.headers[DeadLetterHeader.subject] else { return name }
+        let claimed = letter.headers[DeadLetterHeader.subject] ?? name
         // Compared in bytes, because a dot and a combining mark after it are one character.
         let dots = prefix.utf8.indices.lazy.filter { prefix.utf8[$0] == UInt8(ascii: ".") }
         return dots.map { prefix[...$0] + name }.first { $0.hasBytes(of: claimed) } ?? name

@@ -87,7 +87,8 @@ public protocol Transport: Sendable {
     /// Subscribes to every subject that matches a pattern, until the transport is closed.
     ///
     /// When it returns, the subscription is in effect: every message that any client publishes from then on
-    /// is delivered. This also holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
+    /// is delivered. If it throws, there is no subscription, and it may be called again on the same connection, as a
+    /// bridge does if waiting may help. This also holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
     ///
     /// A new durable name starts with the oldest stored message, unless ``TransportSubscription/start`` says
     /// otherwise. Each of its messages has an ``InboundMessage/settle``. Whether it also receives messages

@@ -26,9 +26,9 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
 
     var needs: TransportCapabilities { .requests }
 
+    var isInbound: Bool { true }
+
     func start() async throws {
-        // These came over an earlier connection, and their senders already know that it was lost.
-        _ = queue.empty()
         let subject = context.configuration.subject(of: name)
         try await context.transport.respond(to: subject) { [weak self] request in self?.take(request) }
     }

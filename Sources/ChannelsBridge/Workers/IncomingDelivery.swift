@@ -10,6 +10,7 @@ struct IncomingDelivery: Sendable {
     /// The durable name at the broker.
     let durableName: String
     private let context: BridgeContext
+    private let pattern: ChannelPattern
     /// The patterns of routes that take precedence.
     private let earlier: [ChannelPattern]
     private let decode: Decode
@@ -26,13 +27,14 @@ struct IncomingDelivery: Sendable {
     init(
         _ context: BridgeContext,
         _ options: BridgeRoute.Options,
+        _ pattern: ChannelPattern,
         shadowedBy earlier: [ChannelPattern],
         window: Int,
         _ unfinished: InFlight,
         _ decode: @escaping Decode
     ) {
-        (self.context, self.options, self.earlier, self.unfinished) = (context, options, earlier, unfinished)
-        self.decode = decode
+        (self.context, self.options, self.unfinished, self.decode) = (context, options, unfinished, decode)
+        (self.pattern, self.earlier) = (pattern, earlier)
         durableName = options.group?.text ?? context.name
         delivered = RecentMessages(limit: window)
         failures = RecentMessages(limit: window)
@@ -44,17 +46,18 @@ struct IncomingDelivery: Sendable {
         let message = inbound.message
         let name = context.configuration.name(ofSubject: message.subject)
         var identity: MessageKey?
+        // A letter that this route does not name, or a message that another route of this bridge delivers.
+        let isElsewhere = earlier.contains { $0.matches(name) && $0.delivers(message) }
+        guard !isElsewhere, pattern.delivers(message) else {
+            inbound.settle?(.acknowledged)
+            return
+        }
         do {
             if let problem = inbound.problem { throw problem }
             var arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
             arrival.delivery = inbound.delivery(of: arrival.envelope)
             guard options.takesOwn || arrival.envelope.source != context.source else {
                 return settle(inbound, .acknowledged, \.echoes)
-            }
-            // Another route of this bridge delivers it.
-            guard !earlier.contains(where: { $0.matches(name) }) else {
-                inbound.settle?(.acknowledged)
-                return
             }
             guard inbound.settle != nil else {
                 let deliver = try decode(arrival)

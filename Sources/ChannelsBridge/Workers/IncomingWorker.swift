@@ -34,6 +34,7 @@ final class IncomingWorker: RouteWorker {
         delivery = IncomingDelivery(
             context,
             options,
+            pattern,
             shadowedBy: earlier,
             window: share.window,
             unfinished,
@@ -54,8 +55,9 @@ final class IncomingWorker: RouteWorker {
         return options.start == nil ? .durable : [.durable, .replay]
     }
 
+    var isInbound: Bool { true }
+
     func start() async throws {
-        if isDurable { context.count(\.unfinished, queue.empty().count) }
         let subscription = TransportSubscription(
             to: try context.configuration.subjects(matching: pattern),
             durableName: isDurable ? delivery.durableName : nil,

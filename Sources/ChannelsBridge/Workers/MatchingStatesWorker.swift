@@ -30,12 +30,6 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
     var needs: TransportCapabilities { .lastValues }
 
     func start() async throws {
-        // Workers of an earlier attempt have not begun, and revisions of another connection mean nothing on
-        // this one.
-        _ = names.withLock { names in
-            defer { names = StateNames() }
-            return names
-        }
         guard ways.receives else { return }
         let subjects = try context.configuration.subjects(matching: pattern)
         try await context.transport.watch(subjects) { [weak self] value in self?.arrived(value) }

@@ -1,14 +1,19 @@
 /// Does the work of one route of a bridge.
 ///
 /// The bridge calls, in this order, ``start()``, ``work()``, ``caughtUp()``, ``finish()`` and, if that takes
-/// too long, ``abandon()``. If a start fails, the transport is closed, and every worker starts again on
-/// another connection. If the bridge ends before it has started, it calls `abandon` and then `finish`.
+/// too long, ``abandon()``. If a start fails, it is repeated on the same connection. If the bridge ends before it is
+/// ready, inbound workers are abandoned and then finish, and so are all others if there is no connection.
+///
+/// Inbound workers begin when all others have caught up, and finish before the others do, because the listeners and
+/// responders that they call use the other routes.
 protocol RouteWorker: AnyObject, Sendable {
     /// The capabilities that the transport must have.
     var needs: TransportCapabilities { get }
 
-    /// Subscribes. The transport is connected, and incoming messages are queued until ``work()``. Messages
-    /// from an earlier connection are left to the broker.
+    /// Whether it calls listeners or responders with messages and requests of other processes.
+    var isInbound: Bool { get }
+
+    /// Subscribes. The transport is connected, and incoming messages are queued until ``work()``.
     func start() async throws
 
     /// Begins to deliver and to send.
@@ -37,6 +42,7 @@ protocol RouteWorker: AnyObject, Sendable {
 
 extension RouteWorker {
     var needs: TransportCapabilities { [] }
+    var isInbound: Bool { false }
     func start() async throws {}
     func work() {}
     func caughtUp() async {}

@@ -10,9 +10,9 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private struct Guarded {
         var sync = StateSync<Outgoing, StoredValue>()
         var hasStoredValue = false
-        /// Whether the state and the broker's value have agreed since the start. From then on, values from
-        /// this bridge were set in this run, and are echoes.
-        var isSynchronised = false
+        /// The identifier of the message with the newest value set here; nil since a value of the broker has replaced
+        /// it.
+        var newestOwn: String?
         /// Whether the listener's next call is the initial one with the current value.
         var isInitial = true
         var isClosed = false
@@ -70,11 +70,6 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     func start() async throws {
         guard receives else { return }
-        // Revisions of an earlier connection say nothing about those of this one.
-        _ = guarded.withLock { guarded in
-            defer { (guarded.sync, guarded.hasStoredValue, guarded.isSynchronised) = (StateSync(), false, false) }
-            return guarded.sync
-        }
         let subject = try context.configuration.subjects(matching: BridgeRoute.pattern(named: name))
         try await context.transport.watch(subject) { [weak self] value in self?.arrived(value) }
     }
@@ -220,6 +215,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             var message = try outgoing.message ?? pack(outgoing.value)
             if outgoing.isInitial { message.headers.setValid("true", for: EventEnvelope.Header.initial) }
             outgoing.message = message
+            let id = message.headers[TransportHeaders.id]
+            guarded.withLock { $0.newestOwn = id }
             let revision =
                 outgoing.onlyIfNone
                 ? try await context.transport.storeIfNone(message) : try await context.transport.store(message)
@@ -227,10 +224,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             // Another process was faster. Its value will arrive here.
             guard let revision else { return guarded.withLock { $0.sync.replaced() } }
             context.count(\.sent)
-            guarded.withLock { guarded in
-                guarded.sync.stored(revision)
-                guarded.isSynchronised = true
-            }
+            guarded.withLock { $0.sync.stored(revision) }
         } catch {
             let error = BridgeError.from(error, subject: name)
             // The permission may be granted while the connection lasts, and the broker does not announce
@@ -290,10 +284,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private func apply(_ value: StoredValue) async {
         do {
             let arrival = try Arrival(headers: value.message.headers, body: value.message.body, subject: name)
-            // An earlier run may have stored this value, and the state may have been set since. If this route
-            // does not send, another route of the bridge does, so it is an echo.
-            let isFirst = sends && !guarded.withLock { $0.isSynchronised }
-            guard isFirst || arrival.envelope.source != context.source else {
+            guard !isEcho(value.message, from: arrival.envelope.source) else {
                 guarded.withLock { $0.sync.notApplied() }
                 return context.count(\.echoes)
             }
@@ -318,7 +309,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
                 }
                 return
             }
-            guarded.withLock { $0.isSynchronised = true }
+            guarded.withLock { $0.newestOwn = nil }
             context.count(\.received)
         } catch {
             guarded.withLock { $0.sync.notApplied() }
@@ -326,5 +317,15 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             context.lose(error, \.refused)
             await context.onDeadLetter?(DeadLetter(message: value.message, error: error))
         }
+    }
+
+    /// Whether the state already has a value that arrives.
+    ///
+    /// An older value of this process may also be the broker's last: an earlier run stored it, or an older copy of the
+    /// storage was restored. If this route does not send, another route of the bridge does, and values of this process
+    /// are echoes.
+    private func isEcho(_ message: TransportMessage, from source: String?) -> Bool {
+        guard source == context.source else { return false }
+        return !sends || message.headers[TransportHeaders.id] == guarded.withLock { $0.newestOwn }
     }
 }

@@ -10,7 +10,8 @@ import ChannelsNATS
 import ChannelsSQLite
 #endif
 
-/// Which server to connect to and as whom, or which file to read and write. Without either, the program's own transport.
+/// Which server to connect to and as whom, or which file to read and write. Without either, the program's own
+/// transport.
 struct ConnectionOptions: ParsableArguments {
     #if NATS || SQLite
     @Option(

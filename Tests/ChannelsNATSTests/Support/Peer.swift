@@ -47,6 +47,15 @@ struct Peer: Sendable {
         try await transport.publish(try message(text, to: subject, id: id), durable: durable)
     }
 
+    /// Keeps the letter of a message for `kitchen`.
+    func keepLetter(_ text: String, of subject: String, id: String? = nil) async throws {
+        let letter = DeadLetter(
+            message: try message(text, to: subject, id: id),
+            error: BridgeError(.tooManyFailures, subject: subject)
+        )
+        try await transport.keep(letter, on: "dead.\(subject)", for: "kitchen")
+    }
+
     /// Calls JetStream, and returns what it answers.
     func askJetStream(_ name: String) async throws -> [String: Any] {
         let reply = try await transport.request(

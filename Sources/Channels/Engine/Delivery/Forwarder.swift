@@ -4,8 +4,8 @@ internal import Synchronization
 /// thus has a place among the listeners of many channels, but only one token and one mailbox.
 ///
 /// Nothing is posted on the hub: the listener is counted there, and ends there. A post that has entered a channel may
-/// call the listener until the entry that forwards to it has left that channel. So the closure is freed once all these
-/// entries have left, by the `PatternListener` that they keep alive.
+/// call the listener until the entry that forwards to it has left that channel. So the closure is not freed until all
+/// these entries have left. The `PatternListener` that they keep alive then frees it.
 @usableFromInline
 final class Forwarder: ListenerRoute, @unchecked Sendable {  // constants
     let hub: ListenerList
@@ -33,8 +33,8 @@ extension ListenerEntry {
 
 extension ListenerList {
     /// Delivers the message of a post to a pattern's listener, at the place of the entry that forwards to it. Entries
-    /// that follow and only forward, too, are served in the same call, so that the message is boxed once. Returns how
-    /// many listeners were reached; the frame then names the last of these entries as its listener.
+    /// that follow it and also do nothing but forward are served in the same call, so that the message is boxed only
+    /// once. Returns how many listeners were reached; the frame then names the last of these entries as its listener.
     @inline(never)
     func forward(_ frame: FrameReference, _ entry: ListenerEntry) -> Int {
         let message = frame.pointee.list.borrow { $0.layout.boxed(frame.pointee.message) }
@@ -55,7 +55,8 @@ extension ListenerList {
         }
     }
 
-    /// Whether an entry is old enough and only forwards, by the bits that ``deliverByRoute(_:_:)`` tests.
+    /// Whether an entry is old enough and does nothing but forward, judging by the bits that ``deliverByRoute(_:_:)``
+    /// tests.
     @inline(__always)
     private func onlyForwards(_ frame: FrameReference, _ entry: ListenerEntry) -> Bool {
         let word = entry.word.load(ordering: .acquiring)

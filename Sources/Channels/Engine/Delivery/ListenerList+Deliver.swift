@@ -22,8 +22,8 @@ extension ListenerList {
 
     /// Delivers to the listeners that are old enough. The caller has entered the list.
     ///
-    /// One comparison each shows that a listener only has to be called: plainly, with its owner, or through its
-    /// adaptor. Any further bit makes the word larger than every number. All other listeners go through
+    /// Three comparisons find the listeners that only have to be called: plainly, with their owner, or through their
+    /// adaptor. Any other bit makes the word larger than every registration number. All other listeners go through
     /// ``deliverByRoute(_:_:)``.
     @inline(__always)
     func deliverToListeners(_ frame: FrameReference) -> Int {

@@ -95,7 +95,7 @@ struct PostFrame {
         return made
     }
 
-    /// Returns the envelope that a mailbox must keep with the message; nil if it need keep nothing.
+    /// Returns the envelope that a mailbox must keep with the message; nil if there is nothing to keep.
     mutating func envelopeToKeep(withTracker: Bool) -> Envelope? {
         let envelope = ensureEnvelope()
         guard let envelope, envelope.tracker != nil, !withTracker else { return envelope }
@@ -142,7 +142,7 @@ extension FrameReference {
         return count
     }
 
-    /// What the listener being called is told with its message.
+    /// The envelope that the listener being called receives with its message.
     @usableFromInline var envelope: Envelope? {
         let message = pointee.ensureEnvelope()
         // The listener's own list, or the poster, keeps the list alive.

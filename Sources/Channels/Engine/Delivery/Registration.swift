@@ -26,7 +26,7 @@ struct Registration {
     /// What most listeners do not need, because they are bare, not `once`, and have no limit of their own.
     @usableFromInline
     final class Details: Sendable {
-        /// For listeners that differ from most only in not being bare.
+        /// For listeners that are like most others, except that they are not bare.
         @usableFromInline static let general = Details(nil, isBare: false, isOnce: false, .automatic)
 
         /// Nil for a listener called on the registration's isolation.

@@ -34,7 +34,8 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
     /// Whether a job is scheduled that will look again.
     private final var isLookedAfter = false
 
-    /// - Parameter lendsObjects: Whether a use of this may pass to an object found in it, which is retired later.
+    /// - Parameter lendsObjects: Whether a use of this may pass to an object that was found in it, and that is retired
+    ///   later.
     init(lendsObjects: Bool) { self.lendsObjects = lendsObjects }
 
     /// Releases a retired object. Called without a lock, because it may run user code.
@@ -164,7 +165,7 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         collectIfAsked()
     }
 
-    /// Collects what uses have left that ended while this thread held the lock. Called after every critical section,
+    /// Collects what was left by uses that ended while this thread held the lock. Called after every critical section,
     /// without any lock, because it may run user code.
     final func collectAfterUnlocking() {
         // Set under the lock before a reader could leave work, so a later holder of the lock sees it.

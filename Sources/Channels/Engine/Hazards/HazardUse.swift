@@ -46,7 +46,8 @@ struct HazardUse: Sendable {
         }
     }
 
-    /// Returns whether this use has ended. It has not if its slot has passed to another address that the body accepts.
+    /// Returns whether this use has ended. A use whose slot has passed to another address that the body accepts has not
+    /// ended.
     func hasEnded(_ isUsed: (UInt) -> Bool) -> Bool {
         slot.pointee.sequence.load(ordering: .acquiring) != sequence
             || !isUsed(slot.pointee.address.load(ordering: .sequentiallyConsistent))

@@ -69,9 +69,9 @@ struct ThreadRecord: ~Copyable {
     /// Whether the thread is calling a listener, by its own posts and drains.
     var isInsideListener: Bool { top != nil || drain != nil }
 
-    // What a registration costs, and what is given back for one that ends. Of listeners that come and go, every 64th
-    // pays for a sweep. The cost of a registration does not divide that of a sweep, so that it is not always the same
-    // one of several listeners registered in turn that pays.
+    // What a sweep costs, what a registration adds to the debt, and what the end of one takes off. Of listeners that
+    // come and go, every 64th pays for a sweep. The cost of a sweep is not a multiple of that of a registration: if it
+    // were, the same one of several listeners registered in turn would always pay.
     private static let sweepCost = 128
     private static let addedCost = 30
     private static let removedValue = 28

@@ -11,7 +11,7 @@ internal import Synchronization
 //    is idle.
 // 5. End the turn, from within 2, when it has reached its limit of calls or time. Another job follows.
 extension Lane {
-    /// How often, at most, the drain checks whether enough messages have arrived.
+    /// The maximum number of times that the drain checks whether enough messages have arrived.
     private static let mostLooks = 16
     /// How long to spin between looks: one to six microseconds, depending on the processor. Each look takes a cache
     /// line from the posters.

@@ -50,8 +50,9 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// The listener being called, or 0. Written by the drain.
     private let current = Atomic<UInt>(0)
     private let hasWaiters = Atomic<Bool>(false)
-    /// True between two turns if the first left some of what it had taken. A thread that holds the lock and exchanges
-    /// this for false may discard what a listener has in there; the next turn waits until that is done.
+    /// True between two turns if the first left some of the messages that it had taken. A thread that holds the lock
+    /// and exchanges this for false may discard a listener's messages among them; the next turn waits until that is
+    /// done.
     let isBetweenTurns = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var taken = LaneState.Taken()
     /// The smallest limit of any buffer in the lane. The drain waits for fewer messages than that, so that it causes no

@@ -134,7 +134,7 @@ extension LaneState {
         enum Pace {
             /// At once, because the lane was idle, and the message that started the job must not wait.
             case first
-            /// After a brief wait for as many messages as a turn makes calls.
+            /// After a brief wait for as many messages as one turn delivers.
             case steady
             /// With more messages than one turn delivers, because the last turn reached its limit of calls. Taking many
             /// at a time keeps the drain and the posters from contending for the lock.

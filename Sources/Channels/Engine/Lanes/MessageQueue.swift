@@ -21,7 +21,7 @@ struct MessageQueue: ~Copyable {
 
     private static let smallestBlock = 16
     private static let largestBlock = 256
-    /// The factor by which each block has more slots than the one before, up to `largestBlock`.
+    /// Each block has this many times as many slots as the one before, up to `largestBlock`.
     private static let growth = 4
     /// The size of the largest blocks, so that blocks of large messages have fewer slots.
     private static let bytesPerBlock = 16_384

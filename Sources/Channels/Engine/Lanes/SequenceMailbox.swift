@@ -1,8 +1,8 @@
 internal import Synchronization
 
 /// The messages that tasks read. Messages of a sequence wait here for a reader; for an async listener, a task is
-/// started. This class is the incoming side. `Engine/Sequences` has what the reader of a sequence does, and
-/// ``AsyncCalls`` what a reader does that calls a listener.
+/// started. This class is the incoming side. `Engine/Sequences` contains the code of a sequence's readers, and
+/// ``AsyncCalls`` that of the readers that call a listener.
 ///
 /// Guards: `lock` guards `state`, `backlog`, `waiting` and the contents of `calls`; `readLock` guards `taken` and
 /// `hasTaken`. A thread that needs both takes `readLock` first. From an unbounded buffer, the reader of a sequence

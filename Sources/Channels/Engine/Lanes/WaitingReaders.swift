@@ -4,7 +4,7 @@ struct WaitingReaders: ~Copyable {
     typealias Continuation = CheckedContinuation<Void, Never>
 
     private var continuations: [Int: Continuation] = [:]
-    /// The numbers of the waiting readers, and of at most about as many that no longer wait.
+    /// The numbers of the waiting readers, and of some that no longer wait: at most about as many.
     private var order = Queue<Int>()
     private var count = 0
 

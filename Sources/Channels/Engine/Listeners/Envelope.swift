@@ -1,7 +1,7 @@
 /// What travels with a message, and is kept with it in a mailbox. A message with nothing to keep has no envelope.
 ///
-/// One object holds all of it, so that keeping it, or copying a ``Posted``, counts only one reference. A list has an
-/// envelope that says only its name, for messages without one.
+/// One object holds all of it, so that keeping it, or copying a ``Posted``, counts only one reference. For messages
+/// without an envelope, a list has one that contains only the name of the channel.
 ///
 /// Two other types are deliberately not part of it. `PostOptions` holds the arguments of a post in registers; an
 /// envelope would cost every post an allocation, and posts must not allocate (`thresholds.txt`). ``RemoteDelivery`` is

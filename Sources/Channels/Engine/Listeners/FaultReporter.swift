@@ -59,7 +59,7 @@ final class FaultReporter: Sendable {
     /// 1st, 2nd, 4th, 8th and so on.
     func reports(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
 
-    /// - Parameter cause: What tells faults of one code apart that are counted, and so written, separately.
+    /// - Parameter cause: Distinguishes faults of one code, which are then counted, and so written, separately.
     func report(
         _ code: Fault.Code,
         cause: String = "",

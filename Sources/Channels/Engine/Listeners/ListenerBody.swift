@@ -3,8 +3,8 @@ internal import Synchronization
 // How a closure is stored without its type, and called again.
 //
 // The two most common forms of a listener, `(Message)` that does not throw and `(Owner, Message)` that may, are called
-// directly, without a closure in between. A body that may throw costs five more instructions. They do not matter next
-// to the 174 of a call with a weak owner, but do next to the 29 of a call without one.
+// directly, without a closure in between. A body that may throw costs five more instructions. They are negligible next
+// to the 174 of a call with a weak owner, but not next to the 29 of a call without one.
 //
 // A closure stored in a generic struct has the most general calling convention of its type: an argument of generic type
 // is passed by address or, if its type is known to be a class, as the reference. So `Body1<Sale>` and `Body1<Erased>`

@@ -43,8 +43,8 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
     @safe @exclusivity(unchecked) var previous: UInt = 0
     @safe @exclusivity(unchecked) var body: ListenerBody
     @safe @exclusivity(unchecked) package weak var owner: AnyObject?
-    /// The ``ListenerRoute``, retained. Set once, at the latest when the listener is first paused or counted, so counts
-    /// need not be complete from the start.
+    /// The ``ListenerRoute``, retained. Set once, at the latest when the listener is first paused or counted, so
+    /// messages before that may be missing from the counts.
     let routeAddress: Atomic<UInt>
     package let site: PackedSite
     /// The level of the entry's priority, retained, which keeps the list alive for the token. Set once, when the entry

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension ListenerList {
-    /// Ends and unlinks an entry. Idempotent, on any thread. Returns whether this call ended it.
+    /// Ends and unlinks an entry. May be called on any thread, and more than once. Returns whether this call ended it.
     @discardableResult
     func remove(_ entry: ListenerEntry, as reason: UInt64 = ListenerEntry.cancelled) -> Bool {
         // Only the thread that sets the first of the two bits removes the entry.
@@ -11,7 +11,7 @@ extension ListenerList {
         return true
     }
 
-    /// Ends a listener and discards what waits for it. Idempotent, on any thread.
+    /// Ends a listener and discards what waits for it. May be called on any thread, and more than once.
     func cancel(_ entry: ListenerEntry) {
         remove(entry)
         entry.didEnd(discards: true)
@@ -53,12 +53,12 @@ extension ListenerList {
             recentLevel = nil
             levels.removeEmpty()
             emptyLevelCount = 0
-            // Taken by only one of two threads that close the list.
+            // If two threads close the list, only one of them takes the sweeper.
             defer { sweeper = nil }
             return sweeper
         }
         formerSweeper?.remove(self)
-        // Before user code runs: what that posts to the name goes to another channel.
+        // Before user code runs, so that whatever it posts to the name goes to another channel.
         delegate?.didClose(self)
         // Before the entries are freed. If messages wait, they are delivered first, and the closure is freed
         // afterwards.
@@ -101,7 +101,7 @@ extension ListenerList {
         return isFound
     }
 
-    /// Removes the listeners whose owner was deallocated, and returns how many there are then.
+    /// Removes the listeners whose owner was deallocated, and returns how many listeners are left.
     func pruneAndCount() -> Int {
         if withLock({ ownedCount > 0 }) { forEachEntry { if $0.isOrphan { cancel($0) } } }
         return listenerCount.load(ordering: .acquiring)

@@ -40,7 +40,7 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
     let interceptorCount = Atomic<Int>(0)
     let nextNumber: Atomic<UInt64>
     let listenerCount = Atomic<Int>(0)
-    /// How often an entry was given a new number.
+    /// How many times an entry was given a new number.
     let renumberedCount = Atomic<Int>(0)
 
     @safe @exclusivity(unchecked) var levels = PriorityIndex()
@@ -129,7 +129,7 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
         return result
     }
 
-    /// Collects what posts have left that ended while this thread held the lock, and sweeps if a sweep is due. Called
+    /// Collects what was left by posts that ended while this thread held the lock, and sweeps if a sweep is due. Called
     /// after every critical section, without any lock, because it may run user code.
     func didUnlock() {
         if ThreadReference.current.pointee.mustSweep { Sweeper.current.sweep(beginningWith: self) }

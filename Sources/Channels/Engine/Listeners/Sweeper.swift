@@ -1,15 +1,16 @@
 internal import Synchronization
 
-/// Finds listeners whose owner was deallocated, without a post. Each thread has one, for all its lists.
+/// Finds listeners whose owner was deallocated, without waiting for a post to do so. Each thread has one, for all its
+/// lists.
 ///
 /// Each registration of a listener with an owner adds to a debt (`ThreadRecord.sweepDebt`), which is paid by checking a
 /// few other entries: half of them in the same list, the rest in all lists in turn, from where the last check ended. So
 /// there are at most about as many dead entries as living ones, whichever lists they are in, and no single change has
 /// to check more than a few.
 ///
-/// A check retains the owner for a moment, so the owner's deinit may run on this thread. A thread therefore checks only
-/// lists whose first listener with an owner was registered by itself, or by an ended thread whose record it has. So the
-/// main thread's owners are left to the main thread.
+/// A check retains the owner for a moment, so the owner's deinit may run on this thread. A thread therefore checks a
+/// list only if the list's first listener with an owner was registered by that thread, or by an earlier thread with the
+/// same record. So the main thread's owners are left to the main thread.
 final class Sweeper: Sendable {
     /// The calling thread's sweeper. Kept by the thread's record, which is never freed.
     static var current: Sweeper {

@@ -27,7 +27,7 @@ struct ByteReader {
         return unsafe left.count == 0 || memcmp(left.bytes.baseAddress!, right.bytes.baseAddress!, left.count) == 0
     }
 
-    /// The eight bytes from an offset on, the first one lowest. All of them must be in range.
+    /// The eight bytes from an offset on, as a little-endian word. All of them must be in range.
     func word(at offset: Int) -> UInt64 {
         assert(offset + 8 <= count, "bytes \(offset) to \(offset + 8) of \(count)")
         return unsafe UInt64(

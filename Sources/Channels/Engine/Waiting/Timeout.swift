@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// Calls a body after a time, unless it is cancelled before. Uses a Dispatch timer, because a cancelled `Task.sleep`
+/// Calls a body after a time, unless it is cancelled first. Uses a Dispatch timer, because a cancelled `Task.sleep`
 /// keeps about 750 bytes until its time has passed, however soon the answer arrives.
 package struct Timeout: ~Copyable {
     private let timer: any DispatchSourceTimer
