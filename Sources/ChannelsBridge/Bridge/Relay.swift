@@ -156,7 +156,7 @@ public struct Relay: Sendable {
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning)
         try await retry(atMost: Self.longestPause) {
             try await source.subscribe(subscription) { message in
-                guard message.message.headers[DeadLetterHeader.subject] == nil else {
+                guard !message.message.isDeadLetter else {
                     message.settle?(.acknowledged)
                     return
                 }
