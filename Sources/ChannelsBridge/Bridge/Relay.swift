@@ -156,7 +156,7 @@ public struct Relay: Sendable {
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning)
         try await retry(atMost: Self.longestPause) {
             try await source.subscribe(subscription) { message in
-                guard message.message.headers[DeadLetterHeader.subject] == nil else {
+                guard !message.message.isDeadLetter else {
                     message.settle?(.acknowledged)
                     return
                 }
@@ -190,9 +190,9 @@ public struct Relay: Sendable {
             fail(first)
             if let end = failures.first(where: { $0.code.disposition == .end }) { throw end }
             guard let delay = outage.begin(failures, isDue: isDue, backoff) else { continue }
-            Task {
+            Task { [bell = run.bell] in
                 try await ContinuousClock().sleep(atMost: delay)
-                run.bell.ring()
+                bell.ring()
             }
         }
     }
