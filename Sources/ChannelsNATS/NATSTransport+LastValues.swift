@@ -30,11 +30,13 @@ extension NATSTransport {
 
     private func store(_ message: TransportMessage, headers: [NATSMessage.Header]) async throws -> UInt64 {
         let session = try session
+        // Once, because all attempts of this call must have one identifier.
+        var identified = NATSMessage(identified: message)
+        identified.subject = configuration.statePrefix + message.subject
+        identified.headers += headers
+        let stored = identified
         return try await session.streams.preparing({ try await $0.prepareStates() }) {
-            var stored = NATSMessage(identified: message)
-            stored.subject = configuration.statePrefix + message.subject
-            stored.headers += headers
-            return session.streams.bucket.revision(try await session.jetStream.publish(stored))
+            session.streams.bucket.revision(try await session.jetStream.publish(stored))
         }
     }
 

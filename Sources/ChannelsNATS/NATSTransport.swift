@@ -116,11 +116,13 @@ public final class NATSTransport: Transport {
             return try await connection.send(NATSMessage(message))
         }
         let session = try session
+        // Once, because all attempts of this call must have one identifier.
+        let identified = NATSMessage(identified: message)
         try await session.streams.preparing({ try await $0.prepareMessages() }) {
             do { try await session.jetStream.checkStream(of: message.subject) } catch let refusal as Refusal {
                 throw BridgeError(wrapping: refusal)
             }
-            _ = try await session.jetStream.publish(NATSMessage(identified: message))
+            _ = try await session.jetStream.publish(identified)
         }
     }
 
@@ -136,11 +138,12 @@ public final class NATSTransport: Transport {
         // No failure of an earlier message has been reported so far, but one may be lost with the current
         // connection. On the next connection, this message would overtake it.
         guard let epoch = session.connection.epoch else { throw BridgeError(.notConnected, subject: message.subject) }
+        let identified = NATSMessage(identified: message)
         do {
             try await session.streams.preparing({ try await $0.prepareMessages() }) {
                 try await session.jetStream.checkStream(of: message.subject)
                 try await session.jetStream.publishOnce(
-                    NATSMessage(identified: message),
+                    identified,
                     onConnection: epoch,
                     isRepeated: isRepeated,
                     timeout: configuration.retryInterval

@@ -1,3 +1,4 @@
+import Channels
 import ChannelsBridge
 import ChannelsBridgeTesting
 import ChannelsTesting
@@ -10,8 +11,15 @@ struct ConformanceSuiteTests {
     @Test(arguments: Flaw.all)
     func theSuiteFindsAFlaw(flaw: Flaw) async throws {
         let broker = InMemoryBroker()
+        let isInterrupted = Locked(false)
         let suite = TransportConformance(
             timeout: .milliseconds(flaw.hangs ? 300 : 240_000),
+            // Nothing breaks but what the flaw says.
+            interrupt: { _, body in
+                isInterrupted.withLock { $0 = true }
+                try await body()
+                isInterrupted.withLock { $0 = false }
+            },
             // Neither puts anything back, nor knows transactions.
             rollBack: { body in try await body() },
             transactions: TransportConformance.Transactions(
@@ -25,6 +33,7 @@ struct ConformanceSuiteTests {
             )
         ) {
             var transport = AlteredTransport(broker)
+            transport.isInterrupted = { isInterrupted.withLock { $0 } }
             flaw.plant(&transport)
             return flaw.keepsLetters ? AlteredStore(altered: transport) : transport
         }
@@ -151,6 +160,32 @@ struct Flaw: Sendable, CustomTestStringConvertible {
             check: "aMessageSettledInATransactionTakesEffectOnce",
             hangs: true
         ) { _ in },
+        Flaw(name: "forgets from when to replay", check: "aNewDurableNameBeginsWhereItIsTold") {
+            $0.asks = { subscription in
+                var subscription = subscription
+                if case .time? = subscription.start?.position { subscription.start = .beginning }
+                return subscription
+            }
+        },
+        Flaw(
+            name: "begins revisions again after it went back",
+            check: "aWatcherHasTheValueStoredAfterAnOlderCopyWasRestored"
+        ) { $0.revises = { $0 > 6 ? 1 : $0 } },
+        Flaw(
+            name: "loses settlements while there is no connection",
+            check: "whatIsSettledDuringAnInterruptionDoesNotHoldUpWhatFollows",
+            hangs: true
+        ) { transport in
+            let kept = Mutex<[InboundMessage]>([])
+            transport.receives = { [isInterrupted = transport.isInterrupted] message in
+                kept.withLock { $0.append(message) }
+                return [
+                    InboundMessage(message.message, deliveryCount: message.deliveryCount) { settlement in
+                        if let settlement, !isInterrupted() { message.settle?(settlement) }
+                    }
+                ]
+            }
+        },
         Flaw(name: "does not repeat", check: "aRetryComesAgainButNotEarlier", hangs: true) { transport in
             transport.receives = { message in
                 [

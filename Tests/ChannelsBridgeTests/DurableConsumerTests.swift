@@ -70,7 +70,7 @@ struct DurableConsumerTests {
             case 0...4:
                 lastNumber += 1
                 let message = try message(Int.random(in: 0..<500, using: &generator))
-                consumer.add(DurableConsumer.Entry(number: lastNumber, message: message))
+                consumer.add(DurableConsumer.Entry(number: lastNumber, message: message, secondsSince1970: 0))
                 model.waiting.append((lastNumber, 0, message.byteCount))
             case 5...9:
                 let (next, expected) = (consumer.next(), model.next())

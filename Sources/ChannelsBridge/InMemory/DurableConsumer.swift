@@ -14,6 +14,7 @@ struct DurableConsumer {
     struct Entry {
         let number: UInt64
         let message: TransportMessage
+        let secondsSince1970: Double
         var deliveries = 0
     }
 

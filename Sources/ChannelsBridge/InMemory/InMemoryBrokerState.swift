@@ -37,7 +37,7 @@ struct InMemoryBrokerState {
     private var values: [ExactText: StoredValue] = [:]
     private var watchers: [Watcher] = []
     /// The durable messages kept for names that subscribe later, and when they were stored.
-    private var log = Fifo<(entry: DurableConsumer.Entry, time: Double)>()
+    private var log = Fifo<DurableConsumer.Entry>()
     private var published = RecentMessages<Void>(limit: 65_536)
 
     init(_ limits: InMemoryBroker.Limits) {
@@ -159,9 +159,10 @@ struct InMemoryBrokerState {
         }
         if let identity { published[identity] = () }
         lastNumber += 1
-        let entry = DurableConsumer.Entry(number: lastNumber, message: message)
+        let time = Timestamp.now.secondsSince1970
+        let entry = DurableConsumer.Entry(number: lastNumber, message: message, secondsSince1970: time)
         if limits.replayedMessages > 0 {
-            log.append((entry, Timestamp.now.secondsSince1970))
+            log.append(entry)
             if log.count > limits.replayedMessages { _ = log.popFirst() }
         }
         publish(message)
@@ -213,21 +214,13 @@ struct InMemoryBrokerState {
     func stored(after number: UInt64, for name: String, on pattern: ChannelPattern) -> [StoredMessage] {
         let consumer = consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]
         let unsettled = Dictionary((consumer?.stored ?? []).map { ($0.number, $0) }) { first, _ in first }
-        let logged = log.lazy.filter { pattern.matches($0.entry.message.subject) }
+        let logged = log.filter { pattern.matches($0.message.subject) }
         var messages: [UInt64: StoredMessage] = [:]
-        for entry in unsettled.values {
+        for entry in logged + unsettled.values {
             messages[entry.number] = StoredMessage(
                 number: entry.number,
                 entry.message,
-                secondsSince1970: nil,
-                isSettled: false
-            )
-        }
-        for (entry, time) in logged {
-            messages[entry.number] = StoredMessage(
-                number: entry.number,
-                entry.message,
-                secondsSince1970: time,
+                secondsSince1970: entry.secondsSince1970,
                 isSettled: consumer != nil && unsettled[entry.number] == nil
             )
         }
@@ -244,7 +237,7 @@ struct InMemoryBrokerState {
 
     /// Removes a message, except where it has been delivered and is unsettled.
     mutating func remove(_ number: UInt64) {
-        log.removeAll { $0.entry.number == number }
+        log.removeAll { $0.number == number }
         for key in Array(consumers.keys) { _ = consumers[key]?.removeWaiting(number) }
     }
 
@@ -252,15 +245,15 @@ struct InMemoryBrokerState {
     private mutating func begin(_ key: ConsumerKey, from position: ReplayStart.Position) {
         guard consumers[key] == nil else { return }
         var consumer = DurableConsumer(pattern: key.pattern)
-        for logged in log where key.pattern.matches(logged.entry.message.subject) {
+        for entry in log where key.pattern.matches(entry.message.subject) {
             let isWanted =
                 switch position {
                 case .beginning: true
                 case .new: false
-                case .time(let seconds): logged.time >= seconds
-                case .sequence(let number): logged.entry.number >= number
+                case .time(let seconds): entry.secondsSince1970 >= seconds
+                case .sequence(let number): entry.number >= number
                 }
-            if isWanted { consumer.add(logged.entry) }
+            if isWanted { consumer.add(entry) }
         }
         consumers[key] = consumer
     }
@@ -288,12 +281,13 @@ struct InMemoryBrokerState {
     /// Enqueues the messages of a durable name that may be delivered now.
     private mutating func feed(_ key: ConsumerKey) {
         while let (entry, member) = consumers[key]?.next() {
-            let inbound = InboundMessage(
+            var inbound = InboundMessage(
                 entry.message,
                 deliveryCount: entry.deliveries,
                 identity: String(entry.number),
                 sequence: entry.number
             ) { [onSettle] settlement in onSettle(key, entry, settlement) }
+            inbound.secondsSince1970 = entry.secondsSince1970
             enqueue(inbound, in: member.queue)
         }
     }

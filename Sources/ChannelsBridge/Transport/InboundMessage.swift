@@ -57,7 +57,8 @@ public struct InboundMessage: Sendable {
     ///
     /// - Parameter onSettled: For a durable message. Called once, on any thread: with its settlement, or with nil when
     ///   nothing refers to the message any more and it has not been settled, so that it has to be delivered again. It
-    ///   must not block.
+    ///   must not block. A settlement that arrives while there is no connection may be kept or forgotten, but it must
+    ///   free the message's place: ``TransportSubscription/prefetchLimit``.
     public init(
         _ message: TransportMessage,
         deliveryCount: Int = 1,

@@ -14,12 +14,14 @@ public protocol MessageStore: Transport {
     /// - Parameters:
     ///   - number: The number of the last message of the previous page; 0 for the first page.
     ///   - limit: The largest number of messages in the page, which may have fewer.
-    ///   - name: The durable name to which ``StoredMessage/isSettled`` refers.
+    ///   - name: The durable name to which ``StoredMessage/isSettled`` refers. A name that the broker does not know has
+    ///     settled nothing.
     func stored(after number: UInt64, matching pattern: ChannelPattern, atMost limit: Int, settledBy name: String)
         async throws -> [StoredMessage]
 
-    /// Settles a message for a durable name, even if earlier messages are not settled. If the broker cannot
-    /// do that, it removes the message.
+    /// Settles a message for a durable name, even if earlier messages are not settled, and even if the broker does not
+    /// know the name yet. If the broker cannot do that, or cannot tell later that it has (``StoredMessage/isSettled``),
+    /// it removes the message.
     ///
     /// - Throws: ``BridgeError/Code/refused`` if the message is already settled, or another process has it.
     func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws

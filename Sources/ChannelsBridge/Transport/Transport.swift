@@ -38,7 +38,8 @@ public protocol Transport: Sendable {
 
     /// Connects to the broker, and returns when messages can be published.
     ///
-    /// It makes a single attempt; a bridge retries.
+    /// It makes a single attempt; a bridge retries. If it throws, there is no connection: the transport is not closed,
+    /// and may be connected again.
     ///
     /// - Parameter onEvent: Called for each event, from any thread, one call at a time. The first event is
     ///   ``TransportEvent/connected``, before `connect` returns.

@@ -14,8 +14,10 @@ public struct TransportMessage: Hashable, Sendable {
     /// The encoded message.
     public var body: [UInt8]
 
-    /// The bytes that count towards limits of memory: subject, headers and body.
-    package var byteCount: Int { subject.utf8.count + headers.byteCount + body.count }
+    /// The bytes that count towards limits of memory, such as ``TransportSubscription/prefetchByteLimit``: those of
+    /// the subject, the headers and the body.
+    /// - Complexity: O(*n*) in the number of headers.
+    public var byteCount: Int { subject.utf8.count + headers.byteCount + body.count }
 
     /// Creates a message.
     ///

@@ -28,8 +28,8 @@ public struct TransportSubscription: Hashable, Sendable {
     /// How many unsettled messages of the durable name this transport may hold. It fetches no more; the
     /// others wait at the broker. Must be positive.
     public var prefetchLimit: Int
-    /// How many bytes the unsettled messages may take up together, including headers. A single larger message
-    /// is delivered when nothing else is unsettled. Must be positive.
+    /// How many bytes the unsettled messages may take up together, as ``TransportMessage/byteCount`` measures them. A
+    /// single larger message is delivered when nothing else is unsettled. Must be positive.
     public var prefetchByteLimit: Int
 
     private var exactDurableName: ExactText?

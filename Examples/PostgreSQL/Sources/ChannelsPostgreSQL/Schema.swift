@@ -80,9 +80,4 @@ extension TransportMessage {
         }
         try self.init(subject: row.text(column), headers: headers, body: row.bytes(column + 2) ?? [])
     }
-
-    /// The bytes that count towards limits: subject, headers and body.
-    var byteCount: Int {
-        headers.reduce(subject.utf8.count + body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
-    }
 }
