@@ -210,6 +210,7 @@ let package = Package(
                 "TestSupport",
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
                 .target(name: "ChannelsToolKit", condition: onlyWithNATS),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: onlyWithNATS),
             ],
             exclude: ["Python"],
             swiftSettings: settings

@@ -35,7 +35,7 @@ struct Forget: AsyncParsableCommand {
                 return StandardStreams.show(patterns.joined(separator: "\n"))
             }
             #endif
-            throw Failure("pass --file: the durable names of a server are removed by 'nats consumer rm'")
+            throw Failure("only a file forgets a name (--file); at a server, use 'nats consumer rm'")
         }
     }
 }

@@ -103,9 +103,7 @@ struct Streams: AsyncParsableCommand {
                     holders: name.holders?.map { .init(process: $0.process, seconds: $0.age / .seconds(1)) }
                 )
             }
-            let rows = zip(names, status.names).map { $0.row($1) }
-            guard json else { return StandardStreams.show(Table.text([Consumer.columns] + rows)) }
-            try show(names, Consumer.columns) { $0.row(nil) }
+            try show(names, Consumer.columns, zip(names, status.names).map { $0.row($1) })
         } else {
             let streams = all.map { status in
                 Stream(
@@ -129,14 +127,12 @@ struct Streams: AsyncParsableCommand {
                     commitSeconds: status.commitAge.map { $0 / .seconds(1) }
                 )
             }
-            let rows = zip(streams, all).map { $0.row($1) }
-            guard json else { return StandardStreams.show(Table.text([Stream.columns] + rows)) }
-            try show(streams, Stream.columns) { $0.row(nil) }
+            try show(streams, Stream.columns, zip(streams, all).map { $0.row($1) })
         }
     }
 
-    private func show<Entry: Encodable>(_ entries: [Entry], _ columns: [String], _ row: (Entry) -> [String]) throws {
-        guard json else { return StandardStreams.show(Table.text([columns] + entries.map(row))) }
+    private func show<Entry: Encodable>(_ entries: [Entry], _ columns: [String], _ rows: [[String]]) throws {
+        guard json else { return StandardStreams.show(Table.text([columns] + rows)) }
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]

@@ -75,20 +75,14 @@ struct ConnectionOptions: ParsableArguments {
         if let file { return try await open(file) }
         #endif
         #if NATS
-        if server != nil { return try await connectToServer(temporarily) }
+        if server != nil || ChannelsTool.makeTransport == nil { return try await connectToServer(temporarily) }
         #endif
-        if let makeTransport = ChannelsTool.makeTransport {
-            let transport = try await makeTransport()
-            try await transport.connect(onEvent: Self.report)
-            return transport
+        guard let makeTransport = ChannelsTool.makeTransport else {
+            throw Failure("this build reaches no server: pass --file, which needs the trait SQLite, or enable NATS")
         }
-        #if NATS
-        return try await connectToServer(temporarily)
-        #elseif SQLite
-        throw Failure("pass --file: this build has no NATS support")
-        #else
-        throw Failure("this build has neither NATS nor SQLite support, and no transport of its own")
-        #endif
+        let transport = try await makeTransport()
+        try await transport.connect(onEvent: Self.report)
+        return transport
     }
 
     #if NATS || SQLite
