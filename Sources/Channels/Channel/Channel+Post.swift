@@ -19,9 +19,9 @@ extension Channel {
     ///     sale: Sale, isolation: isolated (any Actor)? = #isolation) { sold.post(sale) }`.
     /// - Returns: How many listeners were called or had the message enqueued; for a deferred post (`.queued`), how many
     ///   are registered.
-    /// - Complexity: O(*n*) in the number of listeners. Direct calls do not allocate; a mailbox allocates blocks of
-    ///   messages. A post with a sender allocates an envelope if the sender has to be kept in a mailbox or passed to a
-    ///   listener.
+    /// - Complexity: O(*n*) in the number of listeners. Direct calls do not allocate, except that a post whose message
+    ///   is larger than three words allocates once if a pattern has a listener. A mailbox allocates blocks of messages.
+    ///   A post with a sender allocates an envelope if the sender has to be kept in a mailbox or passed to a listener.
     @inlinable @discardableResult
     public func post(
         _ message: Message,

@@ -17,8 +17,8 @@
 /// - A listener that throws raises a ``Fault`` and does not affect the others.
 /// - When the channel is deallocated or finished, queued messages are delivered; then listeners and sequences end.
 ///
-/// A direct call of a listener takes no lock and allocates nothing. Enqueueing a message takes the spin lock of its
-/// lane. All methods may be called from any thread.
+/// A direct call of a listener to this channel takes no lock and allocates nothing. Enqueueing a message takes the spin
+/// lock of its lane. All methods may be called from any thread.
 public final class Channel<Message: Sendable>: Listenable, ListenerContainer {
     @usableFromInline let list: ListenerList
 

@@ -143,7 +143,7 @@ package class HazardDomain: @unchecked Sendable {  // guards: see above
         lookLater(after: 1)
     }
 
-    /// Looks again later, in case the end of a use on another thread has gone unnoticed.
+    /// Looks again later, because a use on another thread may have ended unnoticed.
     ///
     /// A reader clears its slot and then reads `hasRetired`, without a barrier in between, so it may read the old value
     /// while other threads still see its slot in use. They see it cleared a moment later. So this looks again after 1,
