@@ -37,6 +37,11 @@ let package = Package(
             dependencies: channels + [.product(name: "ChannelsDiagnostics", package: "swift-channels")],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "lifetimes",
+            dependencies: channels + [.product(name: "ChannelsDiagnostics", package: "swift-channels")],
+            swiftSettings: settings
+        ),
         .executableTarget(name: "hello", dependencies: channels, swiftSettings: settings),
         .executableTarget(name: "empty", swiftSettings: settings),
         .target(name: "CMemory"),

@@ -1,8 +1,9 @@
-import Channels
 import ChannelsTesting
 import Dispatch
 import Foundation
 import Testing
+
+@testable import Channels
 
 /// Rule 5: a cancelled listener is freed when the posts that may reach it have ended.
 struct FreeingTests {
@@ -39,6 +40,64 @@ struct FreeingTests {
         withExtendedLifetime((blocking, token)) {}
     }
 
+    @Test func theDeinitOfAFreedClosureRunsInNoListenerOfThePost() {
+        let faults = Recorder<CallSite?>()
+        let channel = Channel<Int>(reentrancy: .nested(limit: 1)) { faults.record($0.registrationSite) }
+        let outer = Channel<Int>()
+        let current = Recorder<ListenerToken?>()
+        let (first, second) = (Slot<ListenerToken>(), Slot<ListenerToken>())
+        let kept = channel.listen { _ in }
+        let calling = outer.listen { _ in
+            second.value = channel.listen {
+                [
+                    atEnd = Owner {
+                        current.record(.current)
+                        channel.post(2)
+                    }
+                ] _ in withExtendedLifetime(atEnd) {}
+            }
+            first.value = channel.listen { _ in (first.value, second.value) = (nil, nil) }
+            channel.post(1)
+        }
+        outer.post(0)
+        #expect(current.all == [calling], "the listener that posts is still being called")
+        #expect(faults.all.count == 1 && faults.all[0] == nil, "the post in the deinit is too deep")
+        withExtendedLifetime((kept, calling)) {}
+    }
+
+    @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+    @Test func theDeinitOfAClosureThatADrainFreesRunsInNoListener() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let current = Recorder<ListenerToken?>()
+        let (own, waiting) = (Slot<ListenerToken>(), Slot<Task<Void, Never>>())
+        let other = channel.listen(on: queue) { _ in }
+        own.value = channel.listen(on: queue, priority: .high) { [atEnd = Owner { current.record(.current) }] _ in
+            withExtendedLifetime(atEnd) {}
+            let token = own.value
+            own.value = nil
+            // An immediate task runs until it waits, here for this call.
+            waiting.value = Task.immediateDetached { await token?.cancelAndWait() }
+        }
+        channel.post(1)
+        queue.resume()
+        await current.wait { !$0.isEmpty }
+        await waiting.value?.value
+        #expect(current.all == [nil])
+        withExtendedLifetime(other) {}
+    }
+
+    /// Loading a weak reference on another thread may run the deinit of an observer that is not Sendable there.
+    @Test func onlyWhoUsesAChannelOfAProtocolLooksForItsOrphans() {
+        let (observed, other) = (ProtocolChannel<any Unsendable>(), Channel<Int>())
+        for _ in 0..<100 {
+            observed.add(Ended())
+            other.listen(Owner()) { _, _ in }
+        }
+        #expect(observed.list.sweeper == nil && other.list.sweeper != nil)
+        #expect(observed.list.listenerCountNow < 50, "but additions to it keep it small")
+    }
+
     @Test func endlessPostingDoesNotKeepACancelledListenersClosure() async {
         let channel = Channel<Int>()
         let isOver = Tally()
@@ -71,3 +130,7 @@ struct FreeingTests {
         withExtendedLifetime(tokens) {}
     }
 }
+
+private protocol Unsendable: AnyObject {}
+
+private final class Ended: Unsendable {}

@@ -1,5 +1,6 @@
 import Channels
 import ChannelsTesting
+import Dispatch
 import Foundation
 import Testing
 
@@ -30,6 +31,36 @@ struct RequestTests {
         #expect(events.all == ["asked", "answers", "drained"])
         #expect(try await asking.value == 7)
         await #expect(throws: ChannelError.self) { try await channel.ask(8) }
+    }
+
+    @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+    @Test func cancelAndWaitOfAResponderReturnsAfterItsOwnerIsReleased() async {
+        let channel = RequestChannel<Int, Int>()
+        let events = Recorder<String>()
+        let (entered, gate, returned) = (Gate(), Gate(), DispatchSemaphore(value: 0))
+        var owner: Owner? = Owner {
+            // A caller that went on too early would be first.
+            _ = returned.wait(timeout: .now() + .milliseconds(50))
+            events.record("released")
+        }
+        let token = channel.respond(owner!) { _, request in
+            entered.open()
+            await gate.wait()
+            return request
+        }
+        let asking = Task { try await channel.ask(1) }
+        await entered.wait()
+        owner = nil
+        // An immediate task runs until it waits.
+        let ending = Task.immediate {
+            await token.cancelAndWait()
+            events.record("returned")
+            returned.signal()
+        }
+        gate.open()
+        await ending.value
+        _ = await asking.result
+        #expect(events.all == ["released", "returned"])
     }
 
     @Test func aResponderWhoseOwnerHasGoneDoesNotAnswerAgain() async throws {

@@ -250,9 +250,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Listen
                 await call()
             }
             chain.endCall()
-            responder.calls.end()
-            // Released before the asker continues, so that the asker can end the responder by releasing its owner.
+            // Released before the asker, or a task that waits for the call, continues.
             responder.owner.object = nil
+            responder.calls.end()
             first.finish(result)
         }
         // Cancelled when this call ends.

@@ -107,7 +107,7 @@ extension ListenerList {
             link(entry, into: level(of: rank))
             if isOwned {
                 ownedCount += 1
-                joinsSweeper = sweeper == nil && !isLocal
+                joinsSweeper = sweeper == nil && !mayBeConfined
             }
             return true
         }

@@ -89,6 +89,8 @@ extension ListenerList {
         thread.pointee.top = frame
         enter(thread)
         let result = body()
+        // From here on, the listeners may be freed.
+        frame.pointee.listener = nil
         // May free closures. Posts made in their deinits are nested in this one, or wait on a queued channel.
         leave(thread)
         thread.pointee.top = frame.pointee.previous

@@ -11,12 +11,19 @@ extension ListenerToken {
     /// must not leave its isolation.
     public static var current: ListenerToken? {
         let thread = ThreadReference.current
-        let top = thread.pointee.top
-        // The drain is innermost if nothing has been posted in it since.
-        if let drain = thread.pointee.drain, drain.pointee.previous?.address == top?.address {
-            return drain.pointee.listener?.object
+        let drain = thread.pointee.drain
+        var frame = thread.pointee.top
+        // From the inside out. A frame names no listener between its calls.
+        while true {
+            // The drain is innermost if nothing was posted in it since.
+            if let drain, drain.pointee.previous?.address == frame?.address, let listener = drain.pointee.listener {
+                return listener.object
+            }
+            guard let post = frame else { return ListenerChain.call?.listener }
+            if let listener = post.pointee.listener {
+                return post.pointee.list.borrow(\.isLocal) ? nil : listener.object
+            }
+            frame = post.pointee.previous
         }
-        guard let top else { return ListenerChain.call?.listener }
-        return top.pointee.list.borrow(\.isLocal) ? nil : top.pointee.listener?.object
     }
 }

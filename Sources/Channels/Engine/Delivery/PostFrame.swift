@@ -25,7 +25,8 @@ struct PostFrame {
     /// The posts that a queued channel's own listeners have made, and that wait. The first post of a chain keeps the
     /// queue.
     var queue: Unretained<PostQueue>?
-    /// The listener being called, whose site a fault reports. The list keeps it alive during the post.
+    /// The listener being called, or called last, whose site a fault reports. The list keeps it alive until the post
+    /// leaves the list, or the drain settles its calls. Both clear this first, because they run user code.
     var listener: Unretained<ListenerEntry>?
     /// Where the reader of an adapted sequence expects its element; nil once the element is there.
     var place: MessageAddress?

@@ -131,7 +131,7 @@ extension Lane {
                     ticket.mailbox.borrow { deliver(ticket, listener, $0, frame, &turn) }
                 }
             }
-            beginRun(of: 0)
+            beginRun(of: 0, frame)
             return end
         }
     }
@@ -144,7 +144,7 @@ extension Lane {
         _ turn: inout DrainTurn
     ) -> DrainTurn.End? {
         // First, because it may release owners held for former runs, among them perhaps this one.
-        beginRun(of: listener.address)
+        beginRun(of: listener.address, frame)
         var used = 0
         var end: DrainTurn.End?
         if mailbox.holdOwner(of: listener) {
@@ -306,8 +306,9 @@ extension Lane {
 
     /// Ends the run of one listener and begins that of another (0 for none). Resumes the tasks that wait for the
     /// former.
-    private func beginRun(of listener: UInt) {
+    private func beginRun(of listener: UInt, _ frame: FrameReference) {
         setCurrent(listener)
+        frame.pointee.listener = nil
         if isAwaited { settleForWaiters() }
     }
 

@@ -82,6 +82,10 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
         super.init(lendsObjects: false)
     }
 
+    /// Whether the owners may belong to one isolation domain, so that only threads that use the list look for orphans in
+    /// it: those of a `LocalChannel`, and those of a protocol, which need not be Sendable.
+    var mayBeConfined: Bool { kind == .local || kind == .protocol }
+
     /// The number of listeners, including those whose owner was deallocated.
     var listenerCountNow: Int { listenerCount.load(ordering: .acquiring) }
 

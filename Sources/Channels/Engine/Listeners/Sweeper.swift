@@ -10,7 +10,8 @@ internal import Synchronization
 ///
 /// A check retains the owner for a moment, so the owner's deinit may run on this thread. A thread therefore checks a
 /// list only if the list's first listener with an owner was registered by that thread, or by an earlier thread with the
-/// same record. So the main thread's owners are left to the main thread.
+/// same record. So the main thread's owners are left to the main thread. A list whose owners may not be Sendable
+/// (``ListenerList/mayBeConfined``) has no sweeper: only the registrations made in it pay for checks.
 final class Sweeper: Sendable {
     /// The calling thread's sweeper. Kept by the thread's record, which is never freed.
     static var current: Sweeper {
