@@ -17,8 +17,8 @@ extension Channel {
     ///   - isolation: The caller's isolation. Leave it out. In a nonisolated method it is nil, so main-actor listeners
     ///     receive its posts through their mailboxes. Such a method can take on its caller's isolation: `func sell(_
     ///     sale: Sale, isolation: isolated (any Actor)? = #isolation) { sold.post(sale) }`.
-    /// - Returns: How many listeners were called or had the message enqueued; for a deferred post (`.queued`), how many
-    ///   are registered.
+    /// - Returns: How many listeners were reached: called, or given the message to enqueue, even if a full buffer dropped
+    ///   it. For a deferred post (`.queued`), how many are registered.
     /// - Complexity: O(*n*) in the number of listeners. Direct calls do not allocate, except that a post whose message
     ///   is larger than three words allocates once if a pattern has a listener. A mailbox allocates blocks of messages.
     ///   A post with a sender allocates an envelope if the sender has to be kept in a mailbox or passed to a listener.

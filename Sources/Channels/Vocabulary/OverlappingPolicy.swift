@@ -16,7 +16,8 @@ public struct OverlappingPolicy: Equatable, Sendable {
     /// Cancels the running call, and handles the newest message once that call has returned.
     ///
     /// Older queued messages are dropped and counted. A buffering policy has no effect. `postAndWait` reports the
-    /// message of a replaced call as dropped, even if the call completes. An error of that call raises no fault.
+    /// message of a replaced call as dropped, even if the call completes. An error of that call raises no fault. If the
+    /// newer message arrives just as a call begins, the call begins cancelled.
     public static let replace = OverlappingPolicy(kind: .replace, calls: 1)
 
     /// Drops and counts the message.

@@ -19,6 +19,10 @@ struct SequenceScheduleTests {
                 }
                 group.addTask { await schedule.cancel(readers[0]) }
             }
+            // Nothing but a message wakes the other reader.
+            for _ in 0..<500 where heard[0].count + heard[1].count < 8 { await schedule.turn() }
+            let count = heard[0].count + heard[1].count
+            schedule.check(count == 8, "\(count) of 8 messages were heard while the channel lived")
             channel = nil
             for reader in readers { await reader.value }
             for heard in heard { schedule.check(isInOrder(heard.all), "a reader heard \(heard.all)") }

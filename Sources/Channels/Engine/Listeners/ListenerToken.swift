@@ -107,7 +107,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// typed.listen(self) { me, text in await me.search(text) }.store(replacing: &searching)
     /// ```
     ///
-    /// The new listener already receives messages when the earlier one ends, so none is missed in between.
+    /// The new listener receives the messages posted from its registration on, before the earlier one ends. A post in
+    /// progress on another thread meanwhile may reach neither.
     public final func store(replacing token: inout ListenerToken?) {
         let former = token
         token = self
