@@ -231,11 +231,11 @@ extension ListenerList {
     }
 
     private func notify(_ observer: ListenerEntry, _ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Bool {
-        let word = observer.word.load(ordering: .acquiring)
+        let state = observer.state
         // Retained for the call, and released after it.
         let owner = observer.retainOwner()
         defer { owner?.release() }
-        guard mayReceive(frame, observer, word, owner) else { return false }
+        guard mayReceive(frame, observer, state, owner) else { return false }
         frame.pointee.listener = Unretained(observer)
         let visitor = frame.pointee.message
         observer.body.callGeneral(visitor, nil, frame)

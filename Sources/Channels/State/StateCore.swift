@@ -128,7 +128,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         var isIn = false
         takeTurn(post) { guarded in
             guard !guarded.turns.isClosing else {
-                entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent)
+                entry.insert(.closed)
                 return nil
             }
             isIn = list.insert(entry, priority: priority.rawValue)
@@ -155,7 +155,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             guard entry.isPaused, !entry.hasEnded, !guarded.turns.isClosing else { return nil }
             // The entry gets a new number, because the current value takes its turn after the values that wait. The
             // delivering thread may have found the listener before it was paused, without having called it yet.
-            list.renumber(entry, clearing: ListenerEntry.paused)
+            list.renumber(entry, clearing: .paused)
             return claimTurn(&guarded, nil, for: entry, chain)
         }
         list.didUnlock()

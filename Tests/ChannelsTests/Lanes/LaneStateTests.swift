@@ -22,7 +22,7 @@ struct LaneStateTests {
         let layout = MessageLayout(Int.self)
         let mailbox = Mailbox(Lane(.mainActor), layout, .newest(1))
         let entry = ListenerEntry(
-            bits: ListenerEntry.laned,
+            .waitsInLane,
             owner: nil,
             route: mailbox,
             site: PackedSite(#fileID, #line),
@@ -84,7 +84,7 @@ private struct Run: ~Copyable {
         let mailbox = Mailbox(Lane(.mainActor), MessageLayout(Int.self), policy)
         let call = BareCall { _, _, _ in }
         let site = PackedSite(#fileID, #line)
-        let entry = ListenerEntry(bits: ListenerEntry.laned, owner: nil, route: mailbox, site: site, call: call)
+        let entry = ListenerEntry(.waitsInLane, owner: nil, route: mailbox, site: site, call: call)
         members.append(Member(entry: entry, mailbox: mailbox))
     }
 
@@ -134,7 +134,7 @@ private struct Run: ~Copyable {
     /// Cancels, or the owner goes. What waits is discarded at once, or later.
     private mutating func cancel(_ index: Int) {
         members[index].isCancelled = true
-        members[index].entry.word.bitwiseOr(ListenerEntry.cancelled, ordering: .sequentiallyConsistent)
+        members[index].entry.insert(.cancelled)
         members[index].mustDiscard = true
         waiting.removeAll { $0.member == index }
         if Bool.random(using: &random) { discard(index) }

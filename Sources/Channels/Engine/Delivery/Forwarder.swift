@@ -59,9 +59,8 @@ extension ListenerList {
     /// tests.
     @inline(__always)
     private func onlyForwards(_ frame: FrameReference, _ entry: ListenerEntry) -> Bool {
-        let word = entry.word.load(ordering: .acquiring)
-        return word & ListenerEntry.routing == ListenerEntry.forwarding
-            && word & ListenerEntry.number < frame.pointee.number
+        let state = entry.state
+        return state.routing == .forwarding && state.isOld(before: frame.pointee.number)
     }
 
     /// Delivers a message to the one listener of this hub, as part of another list's post.

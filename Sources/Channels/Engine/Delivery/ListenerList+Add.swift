@@ -5,28 +5,28 @@ extension ListenerList {
     @inline(__always)
     func makeEntry(_ listener: __shared Registration, isCounted: Bool = false) -> ListenerEntry {
         let (owner, isolation, details) = (listener.owner, listener.isolation, listener.details)
-        var bits = owner == nil ? 0 : ListenerEntry.owned
+        var state: ListenerState = owner == nil ? [] : .owned
         var route: ListenerRoute?
         // Other listeners have neither a mailbox nor counts.
         if details != nil || isolation != nil || isCounted {
-            route = makeRoute(owner, isolation, details, isCounted, &bits)
+            route = makeRoute(owner, isolation, details, isCounted, &state)
         }
-        return ListenerEntry(bits: bits, owner: owner, route: route, site: listener.site, call: listener.call)
+        return ListenerEntry(state, owner: owner, route: route, site: listener.site, call: listener.call)
     }
 
-    /// Makes the route of a listener that needs one, and sets its bits.
+    /// Makes the route of a listener that needs one, and sets its state.
     @inline(never)
     private func makeRoute(
         _ owner: AnyObject?,
         _ isolation: (any Actor)?,
         _ details: Registration.Details?,
         _ isCounted: Bool,
-        _ bits: inout UInt64
+        _ state: inout ListenerState
     ) -> ListenerRoute? {
         if let details {
-            if details.isOnce { bits |= ListenerEntry.once }
-            if !details.isBare { bits |= ListenerEntry.general }
-            if details.adaptor != nil { bits |= ListenerEntry.adapted }
+            if details.isOnce { state.insert(.once) }
+            if !details.isBare { state.insert(.general) }
+            if details.adaptor != nil { state.insert(.adapted) }
         }
         let adaptor = details?.adaptor
         let asked = details?.buffering ?? .automatic
@@ -41,25 +41,25 @@ extension ListenerList {
             lane = Lane.of(owner)
         case .queue(let queue): lane = Lane.of(queue)
         case .async(let call, let isolation, let overlapping):
-            bits |= ListenerEntry.read
+            state.insert(.waitsForReader)
             let calls = AsyncCalls(call, on: isolation, overlapping)
             return SequenceMailbox(adaptor?.layout ?? layout, buffering, calls, adaptor: adaptor)
         case .sequence(let number):
-            bits |= ListenerEntry.read
+            state.insert(.waitsForReader)
             return SequenceMailbox(adaptor?.layout ?? layout, buffering, number: number, adaptor: adaptor)
         case .responder(let calls): return calls
         case .forwarder(let forwarder):
-            bits |= ListenerEntry.forwarding
-            if isCounted { bits |= ListenerEntry.counted }
+            state.insert(.forwarding)
+            if isCounted { state.insert(.counted) }
             return forwarder
         case .interceptor:
-            bits |= ListenerEntry.intercepting
+            state.insert(.intercepting)
             return nil
         case .isolated(nil):
-            if isCounted { bits |= ListenerEntry.counted }
+            if isCounted { state.insert(.counted) }
             return isCounted || adaptor != nil ? ListenerRoute(adaptor: adaptor) : nil
         }
-        bits |= ListenerEntry.laned
+        state.insert(.waitsInLane)
         return Mailbox(lane, adaptor?.layout ?? layout, buffering, adaptor: adaptor)
     }
 
@@ -113,27 +113,18 @@ extension ListenerList {
         }
         if isOwned { ThreadReference.current.pointee.countAdded() }
         if joinsSweeper { Sweeper.current.add(self) }
-        if !isIn { entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent) }
+        if !isIn { entry.insert(.closed) }
         return isIn
     }
 
     /// Gives an entry a new number, as if it had just been registered, but in its old place. The caller calls
     /// ``didUnlock()`` once it holds no lock.
-    func renumber(_ entry: ListenerEntry, clearing bits: UInt64) {
+    func renumber(_ entry: ListenerEntry, clearing bits: ListenerState) {
         withBareLock {
             let number = nextNumber.load(ordering: .relaxed)
             // Incremented before the number is stored, so that a thread that reads the new number also reads this.
             renumberedCount.wrappingAdd(1, ordering: .relaxed)
-            var word = entry.word.load(ordering: .relaxed)
-            while true {
-                let (exchanged, original) = entry.word.compareExchange(
-                    expected: word,
-                    desired: word & ~(ListenerEntry.number | bits) | number,
-                    ordering: .sequentiallyConsistent
-                )
-                if exchanged { break }
-                word = original
-            }
+            entry.renumber(number, clearing: bits)
             nextNumber.store(number + 1, ordering: .releasing)
         }
     }

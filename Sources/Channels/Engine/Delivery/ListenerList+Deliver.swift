@@ -23,8 +23,7 @@ extension ListenerList {
     /// Delivers to the listeners that are old enough. The caller has entered the list.
     ///
     /// Three comparisons find the listeners that only have to be called: plainly, with their owner, or through their
-    /// adaptor. Any other bit makes the word larger than every registration number. All other listeners go through
-    /// ``deliverByRoute(_:_:)``.
+    /// adaptor. All others go through ``deliverByRoute(_:_:)``.
     @inline(__always)
     func deliverToListeners(_ frame: FrameReference) -> Int {
         let message = frame.pointee.message
@@ -33,12 +32,12 @@ extension ListenerList {
         var reached = 0
         walk { entry in
             entry.borrow { listener in
-                let word = listener.word.load(ordering: .acquiring)
-                if word < limit {
+                let state = listener.state
+                if state.isPlain(before: limit) {
                     frame.pointee.listener = entry
                     listener.body.callBare(message)
                     reached &+= 1
-                } else if word ^ ListenerEntry.owned < limit {
+                } else if state.isPlainOwned(before: limit) {
                     // Retained during the call.
                     if let owner = listener.retainOwner() {
                         frame.pointee.listener = entry
@@ -48,7 +47,7 @@ extension ListenerList {
                     } else {
                         endOrphan(listener)
                     }
-                } else if word ^ ListenerEntry.adapted < limit {
+                } else if state.isPlainAdapted(before: limit) {
                     frame.pointee.listener = entry
                     if listener.knownAdaptor.borrow({ $0.includes(message) }) {
                         reached &+= adaptAndCall(frame, listener)
@@ -72,25 +71,25 @@ extension ListenerList {
     /// Whether a listener is to receive the message of a frame. This is the one place that decides it. Ends the
     /// listener if its owner was deallocated.
     ///
-    /// Listeners whose word alone shows that they receive the message do not come here.
+    /// Listeners whose state alone shows that they receive the message do not come here.
     /// - Parameter owner: The listener's owner, held by the caller; nil if it has none, or if the owner was
     ///   deallocated.
     @inline(__always)
     func mayReceive(
         _ frame: FrameReference,
         _ listener: ListenerEntry,
-        _ word: UInt64,
+        _ state: ListenerState,
         _ owner: Unretained<AnyObject>?
     ) -> Bool {
-        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < frame.pointee.number else { return false }
-        if word & ListenerEntry.owned != 0 {
+        guard !state.hasEnded, state.isOld(before: frame.pointee.number) else { return false }
+        if state.contains(.owned) {
             guard let owner else {
                 endOrphan(listener)
                 return false
             }
             guard !frame.pointee.excludes(owner) else { return false }
         }
-        guard word & ListenerEntry.paused == 0 else {
+        guard !state.contains(.paused) else {
             listener.route?.borrow { $0.countMissed() }
             return false
         }
@@ -102,28 +101,28 @@ extension ListenerList {
     /// The frame names this listener when this is called, and the last one reached when it returns.
     @inline(never)
     func deliverByRoute(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        let word = listener.word.load(ordering: .acquiring)
-        guard word & ListenerEntry.number < frame.pointee.number else { return 0 }
+        let state = listener.state
+        guard state.isOld(before: frame.pointee.number) else { return 0 }
         guard !frame.pointee.checksAll else { return deliverWithChecks(frame, listener) }
-        let routing = word & ListenerEntry.routing
-        if routing & ~ListenerEntry.counted == 0 { return call(frame, listener, word) }
+        let routing = state.routing
+        if routing.subtracting(.counted).isEmpty { return call(frame, listener, state) }
         switch routing {
-        case ListenerEntry.forwarding: return forward(frame, listener)
-        case ListenerEntry.read:
+        case .forwarding: return forward(frame, listener)
+        case .waitsForReader:
             // While messages wait, the reader checks the owner, as the drain does below.
-            if word & ListenerEntry.owned == 0 || listener.knownSequence.borrow({ $0.isBusy }) {
-                return enqueue(frame, listener, word, alone: false)
+            if !state.contains(.owned) || listener.knownSequence.borrow({ $0.isBusy }) {
+                return enqueue(frame, listener, state, alone: false)
             }
-        case ListenerEntry.laned:
+        case .waitsInLane:
             let mailbox = listener.knownMailbox
             if mailbox.borrow({ $0.home }) != frame.pointee.isolation {
                 // While a drain is due, the drain checks the owner: a weak load here, for each message, would cost more
                 // than everything else. If `isBusy` is out of date, the message starts a new drain.
-                if word & ListenerEntry.owned == 0 || mailbox.borrow({ $0.isBusy }) {
-                    return enqueue(frame, listener, word, alone: false)
+                if !state.contains(.owned) || mailbox.borrow({ $0.isBusy }) {
+                    return enqueue(frame, listener, state, alone: false)
                 }
             } else if !mailbox.borrow({ $0.isBusy }) {
-                return call(frame, listener, word)
+                return call(frame, listener, state)
             }
         default: break
         }
@@ -133,14 +132,14 @@ extension ListenerList {
     /// Delivers to the listener that the frame names, if it is to receive the message.
     @inline(never)
     func deliverWithChecks(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        let word = listener.word.load(ordering: .acquiring)
+        let state = listener.state
         // Held until the call has ended. The weak reference is loaded only if there is an owner.
-        let owner = word & ListenerEntry.owned == 0 ? nil : listener.owner
+        let owner = state.contains(.owned) ? listener.owner : nil
         defer { withExtendedLifetime(owner) {} }
-        guard word & ListenerEntry.intercepting == 0, mayReceive(frame, listener, word, owner.map { Unretained($0) })
+        guard !state.contains(.intercepting), mayReceive(frame, listener, state, owner.map { Unretained($0) })
         else { return 0 }
-        guard word & ListenerEntry.adapted != 0 else {
-            return deliverChecked(frame, listener, owner, word, isLast: false)
+        guard state.contains(.adapted) else {
+            return deliverChecked(frame, listener, owner, state, isLast: false)
         }
         let message = frame.pointee.message
         guard listener.knownAdaptor.borrow({ $0.includes(message) }) else { return 0 }
@@ -149,7 +148,7 @@ extension ListenerList {
             guard !listener.isCancelled else { return .skipped }
             frame.pointee.message = adapted
             defer { frame.pointee.message = message }
-            let reached = deliverChecked(frame, listener, owner, word, isLast: isLast)
+            let reached = deliverChecked(frame, listener, owner, state, isLast: isLast)
             return Adaptor.Outcome(reached: reached, isLast: isLast)
         }
     }
@@ -163,21 +162,19 @@ extension ListenerList {
         _ frame: FrameReference,
         _ listener: ListenerEntry,
         _ owner: AnyObject?,
-        _ word: UInt64,
+        _ state: ListenerState,
         isLast: Bool
     ) -> Int {
-        let isOnce = word & ListenerEntry.once != 0
+        let isOnce = state.contains(.once)
         // Removed before it is called. Of several concurrent messages, a `once` listener receives the one that removes
         // it.
-        if isOnce || isLast, !remove(listener, as: ListenerEntry.closed), isOnce { return 0 }
-        if word & (ListenerEntry.laned | ListenerEntry.read) != 0,
-            let reached = enqueueUnlessCalled(frame, listener, word)
-        {
+        if isOnce || isLast, !remove(listener, as: .closed), isOnce { return 0 }
+        if state.waits, let reached = enqueueUnlessCalled(frame, listener, state) {
             activeInstrument?.didEnqueue(for: listener)
             return reached
         }
         if isObserved { _ = listener.ensureRoute() }
-        countCall(of: listener, word)
+        countCall(of: listener, state)
         // The pattern's listener, not this entry, is counted and waited for.
         if listener.isForwarder { return forward(frame, listener) }
         // Held until after the call.
@@ -191,18 +188,20 @@ extension ListenerList {
 
     /// Enqueues the message for a listener that cannot be called here; nil for one that can. Returns 0 if it has ended.
     @inline(never)
-    private func enqueueUnlessCalled(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int? {
+    private func enqueueUnlessCalled(_ frame: FrameReference, _ listener: ListenerEntry, _ state: ListenerState) -> Int?
+    {
         let mayCall =
-            word & ListenerEntry.laned != 0
+            state.contains(.waitsInLane)
             && listener.knownMailbox.borrow { $0.mayCall(from: frame.pointee.isolation, listener) }
-        return mayCall ? nil : enqueue(frame, listener, word, alone: true)
+        return mayCall ? nil : enqueue(frame, listener, state, alone: true)
     }
 
     /// Puts a message into a listener's mailbox and, unless it is for this listener `alone`, perhaps into the mailboxes
     /// of listeners that follow. A separate function, because one that ends with a call needs no stack frame.
     @inline(never)
-    private func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64, alone: Bool) -> Int {
-        word & ListenerEntry.read != 0
+    private func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ state: ListenerState, alone: Bool) -> Int
+    {
+        state.contains(.waitsForReader)
             ? listener.knownSequence.borrow { $0.enqueue(frame, for: listener) }
             : listener.knownMailbox.borrow { mailbox in
                 guard mailbox.isUnbounded, !frame.pointee.carriesMore else { return mailbox.offer(frame, to: listener) }
@@ -238,40 +237,37 @@ extension ListenerList {
 
     /// Calls a listener that needs nothing but to be counted, if its owner is alive.
     @inline(__always)
-    private func call(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
-        word & ListenerEntry.owned == 0
-            ? callUnowned(frame, listener, word) : callOwned(frame, listener, word)
+    private func call(_ frame: FrameReference, _ listener: ListenerEntry, _ state: ListenerState) -> Int {
+        state.contains(.owned) ? callOwned(frame, listener, state) : callUnowned(frame, listener, state)
     }
 
     @inline(never)
-    private func callUnowned(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
-        countCall(of: listener, word)
-        listener.body.call(frame.pointee.message, nil, frame, isBare: word & ListenerEntry.general == 0)
+    private func callUnowned(_ frame: FrameReference, _ listener: ListenerEntry, _ state: ListenerState) -> Int {
+        countCall(of: listener, state)
+        listener.body.call(frame.pointee.message, nil, frame, isBare: !state.contains(.general))
         return 1
     }
 
     /// Separate, because it needs more registers.
     @inline(never)
-    private func callOwned(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
+    private func callOwned(_ frame: FrameReference, _ listener: ListenerEntry, _ state: ListenerState) -> Int {
         // Retained during the call.
         guard let owner = listener.retainOwner() else {
             endOrphan(listener)
             return 0
         }
-        countCall(of: listener, word)
+        countCall(of: listener, state)
         let reference = OwnerReference(owner)
-        listener.body.call(frame.pointee.message, reference, frame, isBare: word & ListenerEntry.general == 0)
+        listener.body.call(frame.pointee.message, reference, frame, isBare: !state.contains(.general))
         owner.release()
         return 1
     }
 
     /// Counts a call on the poster's thread, if it is counted.
     @inline(__always)
-    func countCall(of listener: ListenerEntry, _ word: UInt64) {
+    func countCall(of listener: ListenerEntry, _ state: ListenerState) {
         listener.route?.borrow { route in
-            // Calls on its actor, or in the turns of a state, are made one at a time.
-            let isAlone = word & (ListenerEntry.laned | ListenerEntry.counted) != 0
-            if isAlone { route.countLoneCall() } else { route.countDirectCall() }
+            if state.isCalledAlone { route.countLoneCall() } else { route.countDirectCall() }
         }
     }
 }

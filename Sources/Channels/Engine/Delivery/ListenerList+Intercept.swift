@@ -22,12 +22,12 @@ extension ListenerList {
 
     /// Runs an interceptor, which may stop the message.
     private func ask(_ interceptor: ListenerEntry, _ frame: FrameReference) {
-        let word = interceptor.word.load(ordering: .acquiring)
+        let state = interceptor.state
         let owner = interceptor.owner
-        guard mayReceive(frame, interceptor, word, owner.map { Unretained($0) }) else { return }
+        guard mayReceive(frame, interceptor, state, owner.map { Unretained($0) }) else { return }
         frame.pointee.listener = Unretained(interceptor)
         if isObserved { _ = interceptor.ensureRoute() }
-        countCall(of: interceptor, word)
+        countCall(of: interceptor, state)
         // Held until after the call.
         let reference = owner.map { OwnerReference($0) }
         interceptor.run(frame.pointee.message, reference, frame, frame.pointee.envelope?.trace)

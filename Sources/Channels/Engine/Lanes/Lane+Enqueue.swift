@@ -25,9 +25,8 @@ extension Lane {
                 let isIn = entry.borrow { listener in
                     address = listener.next.load(ordering: .sequentiallyConsistent)
                     // The same condition as in `ListenerList.deliverByRoute`, and the listener must not be cancelled.
-                    let word = listener.word.load(ordering: .acquiring)
-                    guard word & ListenerEntry.routing == ListenerEntry.laned, word & ListenerEntry.number < number
-                    else { return false }
+                    let state = listener.state
+                    guard state.routing == .waitsInLane, state.isOld(before: number) else { return false }
                     return listener.knownMailbox.borrow { mailbox in
                         guard mailbox.laneReference == Unretained(self), mailbox.isUnbounded,
                             !mailbox.state.isDead

@@ -1,18 +1,18 @@
 internal import Synchronization
 
 extension ListenerEntry {
-    var mailbox: Mailbox? { word.load(ordering: .relaxed) & Self.laned != 0 ? knownMailbox.object : nil }
+    var mailbox: Mailbox? { state.contains(.waitsInLane) ? knownMailbox.object : nil }
 
-    /// The mailbox of a listener with the bit ``laned``.
+    /// The mailbox of a listener with the bit ``ListenerState/waitsInLane``.
     var knownMailbox: Unretained<Mailbox> {
         // The entry keeps its route until its `deinit`, and the bit is set only if the route is a mailbox.
         Unretained(known: routeAddress.load(ordering: .relaxed))
     }
 
     /// Whether tasks read its messages: the readers of a sequence, or those that call an async listener.
-    var isRead: Bool { word.load(ordering: .relaxed) & Self.read != 0 }
+    var isRead: Bool { state.contains(.waitsForReader) }
 
-    /// The mailbox of a listener with the bit ``read``.
+    /// The mailbox of a listener with the bit ``ListenerState/waitsForReader``.
     var knownSequence: Unretained<SequenceMailbox> {
         // As for `knownMailbox`.
         Unretained(known: routeAddress.load(ordering: .relaxed))

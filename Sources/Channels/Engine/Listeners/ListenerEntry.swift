@@ -10,34 +10,8 @@ internal import Synchronization
 /// bytes: see `Decisions/ListenerList.md`.
 @usableFromInline
 package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see above
-    // Bits of `word` above the registration number. A post compares the word with the number at which it
-    // began: one comparison tells whether a listener is old enough and needs nothing but its call.
-    static let cancelled: UInt64 = 1 << 63
-    /// No further message reaches it, but waiting ones are delivered: its channel has ended, or it was `once`.
-    static let closed: UInt64 = 1 << 62
-    static let paused: UInt64 = 1 << 61
-    /// Its calls are always counted, and without atomic additions, because they are made one at a time.
-    static let counted: UInt64 = 1 << 60
-    static let owned: UInt64 = 1 << 59
-    static let once: UInt64 = 1 << 58
-    /// The body is a `ListenerCall`. Without this bit it is a bare `Body1` or, with an owner, a `Body2`.
-    static let general: UInt64 = 1 << 57
-    /// Forwards messages to the listener of another list.
-    static let forwarding: UInt64 = 1 << 56
-    /// Waits in a lane: its route is a `Mailbox`.
-    static let laned: UInt64 = 1 << 55
-    static let intercepting: UInt64 = 1 << 54
-    /// Receives what its ``Adaptor`` makes of a message.
-    static let adapted: UInt64 = 1 << 53
-    /// Waits for tasks that read: its route is a `SequenceMailbox`.
-    static let read: UInt64 = 1 << 52
-    static let ended = cancelled | closed
-    /// The registration number: all bits that are not used above.
-    static let number: UInt64 = (1 << 52) - 1
-    /// The bits that say how a message is delivered to it.
-    static let routing = ~(number | owned | general)
-
-    let word: Atomic<UInt64>
+    /// A ``ListenerState``.
+    private let word: Atomic<UInt64>
     /// The address of the next listener in the order of delivery, or 0. Written under the list's lock.
     let next = Atomic<UInt>(0)
     @safe @exclusivity(unchecked) var previous: UInt = 0
@@ -51,9 +25,9 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
     /// is inserted.
     @safe @exclusivity(unchecked) var level: Unretained<PriorityLevel>?
 
-    /// - Parameter route: A mailbox or a forwarder if the bits say so.
-    init(bits: UInt64, owner: AnyObject?, route: ListenerRoute?, site: PackedSite, call: BareCall) {
-        word = Atomic(bits)
+    /// - Parameter route: A mailbox or a forwarder if the state says so.
+    init(_ state: ListenerState, owner: AnyObject?, route: ListenerRoute?, site: PackedSite, call: BareCall) {
+        word = Atomic(state.rawValue)
         body = ListenerBody(call)
         // A single assignment, which forms the weak reference. Changing it in a second one would cost 130 instructions.
         self.owner = owner.map { Unretained($0).allowsWeakReference } ?? true ? owner : nil
@@ -80,15 +54,15 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
 
     /// Ends the listener. Messages that wait for it are still delivered.
     func end() {
-        list?.remove(self, as: Self.closed)
+        list?.remove(self, as: .closed)
         didEnd(discards: false)
     }
 
-    package override var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
+    package override var isPaused: Bool { state.contains(.paused) }
 
     package override func pause() {
         _ = ensureRoute()
-        word.bitwiseOr(Self.paused, ordering: .sequentiallyConsistent)
+        insert(.paused)
         didChangePausing()
     }
 
@@ -96,9 +70,41 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
         // For a state, the delegate clears the bit: see `StateCore.resume`.
         guard isPaused else { return }
         if list?.delegate?.resume(self) != true {
-            word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
+            word.bitwiseAnd(~ListenerState.paused.rawValue, ordering: .sequentiallyConsistent)
         }
         didChangePausing()
+    }
+
+    /// What a post asks of the listener.
+    @inline(__always)
+    final var state: ListenerState { ListenerState(rawValue: word.load(ordering: .acquiring)) }
+
+    /// Sets bits. Returns the state before.
+    @discardableResult
+    final func insert(_ bits: ListenerState) -> ListenerState {
+        ListenerState(rawValue: word.bitwiseOr(bits.rawValue, ordering: .sequentiallyConsistent).oldValue)
+    }
+
+    /// Sets the number, and clears bits.
+    final func renumber(_ number: UInt64, clearing bits: ListenerState = []) {
+        var known = state
+        while true {
+            let (exchanged, original) = word.compareExchange(
+                expected: known.rawValue,
+                desired: known.subtracting(bits).numbered(number).rawValue,
+                ordering: .sequentiallyConsistent
+            )
+            if exchanged { return }
+            known = ListenerState(rawValue: original)
+        }
+    }
+
+    /// Sets the number of an entry that nobody else knows yet.
+    final func setFirstNumber(_ number: UInt64) { word.store(state.numbered(number).rawValue, ordering: .relaxed) }
+
+    @inline(__always)
+    final var isCancelled: Bool {
+        !ListenerState(rawValue: word.load(ordering: .sequentiallyConsistent)).isDisjoint(with: .cancelled)
     }
 
     private func didChangePausing() {
@@ -127,7 +133,7 @@ extension ListenerEntry {
         level!
     }
 
-    /// The adaptor of a listener with the bit ``adapted``.
+    /// The adaptor of a listener with the bit ``ListenerState/adapted``.
     @inline(__always)
     var knownAdaptor: Unretained<Adaptor> {
         // Made together with the entry, which keeps its route, which keeps the adaptor.
@@ -141,25 +147,23 @@ extension ListenerEntry {
     var address: UInt { Unretained(self).address }
 
     /// Whether the listener was ended. An orphan has not ended until it is found.
-    var hasEnded: Bool { word.load(ordering: .acquiring) & Self.ended != 0 }
+    var hasEnded: Bool { state.hasEnded }
 
-    var isCancelled: Bool { word.load(ordering: .sequentiallyConsistent) & Self.cancelled != 0 }
-
-    var hasOwner: Bool { word.load(ordering: .relaxed) & Self.owned != 0 }
+    var hasOwner: Bool { state.contains(.owned) }
 
     var isOrphan: Bool { hasOwner && owner == nil }
 
     /// The registration number, which increases with each registration.
     @inline(__always)
-    package var number: UInt64 { word.load(ordering: .acquiring) & Self.number }
+    package var number: UInt64 { state.number }
 
-    var isInterceptor: Bool { word.load(ordering: .relaxed) & Self.intercepting != 0 }
+    var isInterceptor: Bool { state.contains(.intercepting) }
 
-    var isForwarder: Bool { word.load(ordering: .relaxed) & Self.forwarding != 0 }
+    var isForwarder: Bool { state.contains(.forwarding) }
 
     var isResponder: Bool { list?.kind == .requests }
 
-    var isGeneral: Bool { word.load(ordering: .relaxed) & Self.general != 0 }
+    var isGeneral: Bool { state.contains(.general) }
 
     /// Calls the listener. The caller keeps the owner alive.
     @inline(__always)
@@ -219,7 +223,5 @@ extension ListenerEntry {
     package func ensureRecord(_ make: () -> AnyObject) -> AnyObject { ensureRoute().borrow { $0.ensureRecord(make) } }
 
     /// Whether its messages are counted even without diagnostics.
-    var isAlwaysCounted: Bool {
-        word.load(ordering: .relaxed) & (Self.laned | Self.read | Self.counted) != 0
-    }
+    var isAlwaysCounted: Bool { state.isAlwaysCounted }
 }

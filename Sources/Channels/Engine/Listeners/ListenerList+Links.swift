@@ -29,8 +29,8 @@ extension ListenerList {
         level.retain()
         entry.level = level
         let number = nextNumber.load(ordering: .relaxed)
-        // The bits above the number are set only through the token, which does not exist yet.
-        entry.word.store(entry.word.load(ordering: .relaxed) | number, ordering: .relaxed)
+        // Changed otherwise only through the token, which does not exist yet.
+        entry.setFirstNumber(number)
         // The list's own reference to the entry, released in `free`.
         let address = Unretained.retaining(entry).address
         level.borrow { level in

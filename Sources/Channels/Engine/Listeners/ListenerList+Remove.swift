@@ -3,11 +3,11 @@ internal import Synchronization
 extension ListenerList {
     /// Ends and unlinks an entry. May be called on any thread, and more than once. Returns whether this call ended it.
     @discardableResult
-    func remove(_ entry: ListenerEntry, as reason: UInt64 = ListenerEntry.cancelled) -> Bool {
+    func remove(_ entry: ListenerEntry, as reason: ListenerState = .cancelled) -> Bool {
         // Only the thread that sets the first of the two bits removes the entry.
-        let (before, _) = entry.word.bitwiseOr(reason, ordering: .sequentiallyConsistent)
-        guard before & ListenerEntry.ended == 0 else { return false }
-        takeOut(entry, wasOwned: before & ListenerEntry.owned != 0)
+        let before = entry.insert(reason)
+        guard !before.hasEnded else { return false }
+        takeOut(entry, wasOwned: before.contains(.owned))
         return true
     }
 
@@ -42,9 +42,8 @@ extension ListenerList {
             var address = head.load(ordering: .relaxed)
             while let entry = Unretained<ListenerEntry>(address: address)?.object {
                 address = entry.next.load(ordering: .relaxed)
-                let (before, _) = entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent)
-                // Ended by another thread, which unlinks it.
-                guard before & ListenerEntry.ended == 0 else { continue }
+                // One that another thread has ended is unlinked there.
+                guard !entry.insert(.closed).hasEnded else { continue }
                 closing.append(entry)
                 unlink(entry)
                 if !waits(entry) { unlinked.append(entry) }

@@ -103,9 +103,7 @@ package final class ListenerList: HazardDomain, @unchecked Sendable {  // guards
         withBareLock {
             var address = head.load(ordering: .relaxed)
             while let entry = Unretained<ListenerEntry>(address: address) {
-                let word = entry.borrow { $0.word.load(ordering: .acquiring) }
-                let none = ListenerEntry.ended | ListenerEntry.paused | ListenerEntry.intercepting
-                if word & none == 0 { return true }
+                if entry.borrow({ $0.state.receives }) { return true }
                 address = entry.borrow { $0.next.load(ordering: .relaxed) }
             }
             return false

@@ -5,10 +5,10 @@ internal import Synchronization
 /// This class itself is the route of a listener that is called at once, on the poster's thread. Such a listener gets a
 /// route when it is first paused or counted, or if it has an adaptor. The subclasses lead to a lane (`Mailbox`), to
 /// tasks that read (`SequenceMailbox`), to the hub of a pattern (`Forwarder`) or to a responder (``ResponderCalls``).
-/// The bits of the entry say which subclass it is, so that a post can choose without a call.
+/// The entry's ``ListenerState`` says which subclass it is, so that a post can choose without a call.
 @usableFromInline
 class ListenerRoute: @unchecked Sendable {  // a constant, and atomics
-    /// The adaptor of an entry with the bit ``ListenerEntry/adapted``. Released with the closure, after the last post
+    /// The adaptor of an entry with the bit ``ListenerState/adapted``. Released with the closure, after the last post
     /// that could read it has ended.
     @safe @exclusivity(unchecked) private var adaptor: Adaptor?
     /// The address of the adaptor, which this keeps; 0 if there is none.
