@@ -112,7 +112,7 @@ public struct TransportConformance: Sendable {
     /// Creates a suite.
     ///
     /// - Parameters:
-    ///   - prefix: One or more tokens with which all subjects of the checks begin.
+    ///   - prefix: One or more segments with which all subjects of the checks begin.
     ///   - timeout: How long a check may take before it fails. It must be longer than the time after which
     ///     the broker redelivers an unsettled message.
     ///   - interrupt: Breaks and restores a connection. Without it, the checks that need it are skipped.

@@ -33,7 +33,7 @@ extension Switchboard {
             self.redacted = redacted
         }
 
-        /// Counts nothing beyond mailboxes, drops and faults, and costs nothing.
+        /// Counts only what is always counted: waiting and dropped messages, and faults. Costs nothing.
         public static let off = Diagnostics(isOn: false)
         /// Counts posts, posts without a receiver, calls of listeners without a mailbox, calls that threw, the
         /// longest queues, and deallocated owners.

@@ -46,7 +46,7 @@ public struct NATSStream: Sendable, Hashable {
         }
     }
 
-    /// The name: one token, by convention in capitals.
+    /// The name: one segment, by convention in capitals.
     public var name: String
     /// The subjects that are stored, as patterns.
     public var subjects: [String]

@@ -18,8 +18,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         case normal
     }
 
-    /// The limits up to which settled messages are kept for replay. Messages that a durable name has not
-    /// settled, and all later ones, are kept even beyond the limits.
+    /// The limits up to which settled messages are kept for replay. Messages that some durable name has not
+    /// settled are kept whatever the limits, and so are all messages after them.
     public struct Retention: Hashable, Sendable {
         /// How long a durable message is kept, by the wall clock.
         public var age: Duration
@@ -47,8 +47,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public var retention: Retention
     /// When a commit counts as done.
     public var synchronous: Synchronous
-    /// How long a call waits for a file that another program has locked. While others commit, the file counts
-    /// as in use and not as locked, and a call waits for its turn.
+    /// How long a call waits for a file that another program has locked. As long as others keep committing,
+    /// the file counts as in use, not as locked: the call then waits for its turn without this limit.
     public var busyTimeout: Duration
 
     // Only tests and tools change these.

@@ -18,7 +18,7 @@ public struct MappedState<State: Sendable, Part: Sendable>: Listenable {
         self.adapt = adapt
     }
 
-    /// The part of the stored value.
+    /// The result of the closure for the value now stored.
     public var value: Part { part(state.value) }
 
     /// Registers a listener with the state.
@@ -26,7 +26,7 @@ public struct MappedState<State: Sendable, Part: Sendable>: Listenable {
         state.register(adapt(listener), isolation: isolation)
     }
 
-    /// Returns a part of this part. See ``StateChannel/map(_:)``.
+    /// Maps the part further. See ``StateChannel/map(_:)``.
     public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Part) -> Other
     ) -> MappedState<State, Other> {

@@ -5,9 +5,9 @@
 /// board[.checkout].post(Checkout())
 /// ```
 ///
-/// A name consists of tokens separated by periods, and has at most 1,024 bytes of UTF-8. A token is not empty and
-/// contains no white space (Unicode's `White_Space`), control characters, `*` or `>`. Names are equal if they have the
-/// same Unicode scalars; canonical equivalents (`é` in one scalar or two) differ.
+/// A name consists of segments separated by periods, and has at most 1,024 bytes of UTF-8. A segment is not
+/// empty and contains no white space (Unicode's `White_Space`), control characters, `*` or `>`. Names are
+/// equal if they have the same Unicode scalars; canonical equivalents (`é` in one scalar or two) differ.
 ///
 /// A name with interpolated values is not a literal: use `try ChannelName(validating:)`.
 @frozen

@@ -1,7 +1,7 @@
-/// A pattern of channel names: `*` matches one token, a trailing `>` matches one or more.
+/// A pattern of channel names: `*` matches one segment, a trailing `>` matches one or more.
 ///
 /// `shop.*` matches `shop.checkout` but not `shop.checkout.done`; `shop.>` matches both, but not `shop`.
-/// Wildcards are whole tokens, as in NATS subjects. Other tokens follow the rules of ``ChannelName``.
+/// Wildcards are whole segments, as in NATS subjects. Other segments follow the rules of ``ChannelName``.
 public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The text of the pattern.
     public let text: String

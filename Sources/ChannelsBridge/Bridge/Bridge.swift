@@ -28,9 +28,9 @@ internal import Synchronization
 ///   ``statistics`` and raises a `Fault` of the switchboard; an incoming message that cannot be delivered is
 ///   also a ``DeadLetter``.
 /// - No lock of the library is held while listeners, responders or handlers run.
-/// - The bridge listens and responds on the switchboard like others: after its `removeAllListeners()`, nothing is sent
-///   until the bridge runs again. After `removeState(_:)`, a route for that name does not carry the next state with it;
-///   one for a pattern does.
+/// - The bridge listens and responds on the switchboard like others: after its `removeAllListeners()`,
+///   nothing is sent until the bridge runs again. After `removeState(_:)`, a route for that name does not
+///   carry a state created later under the same name; a route for a pattern does.
 /// - Use one bridge per switchboard and broker. Two bridges over the same broker send every message twice,
 ///   and each treats the other's messages as remote. Bridges over different brokers do not exchange messages.
 ///
@@ -117,22 +117,23 @@ public final class Bridge: Sendable {
 
     /// Connects, carries messages until the task is cancelled, and then closes the connection.
     ///
-    /// While the broker cannot be reached, the bridge keeps trying, with the delays of ``BridgeConfiguration/backoff``,
-    /// but none over two seconds. While a route cannot be subscribed, for example because the broker does not store its
-    /// durable messages, the bridge tries again on the same connection, at least every second. ``status`` says why, and
-    /// each new reason raises a fault. Meanwhile, posted messages are queued. Incoming routes begin to deliver when the
-    /// states have the broker's values, so their listeners find them.
+    /// While the broker cannot be reached, the bridge keeps trying, with the delays of
+    /// ``BridgeConfiguration/backoff``, each at most two seconds. While a route cannot be subscribed, for
+    /// example because the broker does not store its durable messages, the bridge tries again on the same
+    /// connection, at least every second. ``status`` says why, and each new reason raises a fault. Meanwhile,
+    /// posted messages are queued. Incoming routes begin to deliver when the states have the broker's values,
+    /// so their listeners find them.
     ///
     /// In a service of swift-service-lifecycle, use `BridgeService` of `ChannelsObservability`, or
     /// `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
     ///
-    /// When the run ends, the bridge stops receiving, lets listeners and responders finish with what has been
-    /// received, sends what is queued, including what they have posted, and closes the transport if it has connected
-    /// it, within ``BridgeConfiguration/closeTimeout``. After that time, it cancels unfinished work and returns once
-    /// that has ended: a responder or dead-letter handler that ignores cancellation, or a listener that blocks its
-    /// thread, keeps it from returning. Messages that are still queued are dropped and counted, and later posts are
-    /// not sent. A run that is cancelled before it is ready ends in the same way, but does not wait if it has not
-    /// connected.
+    /// When the run ends, the bridge stops receiving, and lets listeners and responders finish. Then it sends
+    /// what is queued, including what these have posted, and closes the transport, if this run had connected
+    /// it. All of this must happen within ``BridgeConfiguration/closeTimeout``. After that time, the bridge
+    /// cancels unfinished work, and the method returns once that has ended: a responder or dead-letter
+    /// handler that ignores cancellation, or a listener that blocks its thread, keeps the method from
+    /// returning. Messages that are still queued are dropped and counted, and later posts are not sent. A run
+    /// that is cancelled before it is ready ends in the same way, but does not wait if it has not connected.
     ///
     /// After it has returned or thrown, it may be called again. It then uses the same transport, and the
     /// counters continue.

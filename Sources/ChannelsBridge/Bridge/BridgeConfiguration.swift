@@ -29,7 +29,7 @@ public struct BridgeConfiguration: Sendable {
     /// The prefix of subjects at the broker, such as an environment or a tenant: with `staging`, the channel
     /// `shop.sold` has the subject `staging.shop.sold`.
     ///
-    /// Bridges with different prefixes do not receive each other's messages. It is one or more tokens of a
+    /// Bridges with different prefixes do not receive each other's messages. It is one or more segments of a
     /// channel name, and empty by default.
     public var subjectPrefix: String
     /// The name under which the broker keeps dead letters of durable messages: with `dead`, letters of

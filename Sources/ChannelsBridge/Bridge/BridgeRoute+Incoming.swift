@@ -20,10 +20,10 @@ extension BridgeRoute {
     /// let routes: [BridgeRoute] = [.incoming(.sold).inGroup("bookkeepers")]
     /// ```
     ///
-    /// A durable route belongs to the group named after its bridge, unless this method names another. Messages
-    /// that are not durable go to every process without a group, and to one member of each group, chosen by the
-    /// broker. Order is kept only among the messages that one process receives. A process drops its own
-    /// messages: if it both sends messages on a name and takes a share of them, use
+    /// A durable route belongs to the group named after its bridge, unless this method names another. If a
+    /// message is not durable, every process whose route has no group receives it, and one process of each
+    /// group does, chosen by the broker. Order is kept only among the messages that one process receives. A
+    /// process drops its own messages: if it both sends messages on a name and takes a share of them, use
     /// ``incoming(_:as:durable:type:)``.
     ///
     /// - Precondition: The route receives messages, and the name is not empty.

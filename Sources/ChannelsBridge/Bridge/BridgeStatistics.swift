@@ -3,8 +3,8 @@
 /// Every message accepted by an outgoing route is counted in exactly one of `sent`, `failed`, `dropped` and
 /// `waitingToSend`. Every message that the transport delivered to an incoming route is counted in exactly one
 /// of `received`, `echoes`, `duplicates`, `refused`, `retried`, `overflowed`, `unfinished` and
-/// `waitingToDeliver`, unless an earlier route matches it, or it is a dead letter that no route names. State
-/// values that are replaced before they are sent or applied are not counted.
+/// `waitingToDeliver`. Not counted are messages that an earlier route of the bridge has taken, dead letters
+/// whose prefix no route spells out, and state values that are replaced before they are sent or applied.
 public struct BridgeStatistics: Hashable, Sendable {
     /// Messages and states accepted by the transport. Durable messages and states count once the broker has
     /// acknowledged them.

@@ -88,8 +88,9 @@ public protocol Transport: Sendable {
     /// Subscribes to every subject that matches a pattern, until the transport is closed.
     ///
     /// When it returns, the subscription is in effect: every message that any client publishes from then on
-    /// is delivered. If it throws, there is no subscription, and it may be called again on the same connection, as a
-    /// bridge does if waiting may help. This also holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
+    /// is delivered. If it throws, there is no subscription. The caller may try again on the same connection;
+    /// a bridge does so for errors that waiting may resolve. This also holds for ``respond(to:onRequest:)``
+    /// and ``watch(_:onValue:)``.
     ///
     /// A new durable name starts with the oldest stored message, unless ``TransportSubscription/start`` says
     /// otherwise. Each of its messages has an ``InboundMessage/settle``. Whether it also receives messages
@@ -111,8 +112,8 @@ public protocol Transport: Sendable {
 
     /// Sends a request and waits for its reply.
     ///
-    /// - Parameter timeout: How long to wait. It may be longer than a clock can express. With zero or less,
-    ///   nothing is sent.
+    /// - Parameter timeout: How long to wait. It may be so long that adding it to an instant overflows. With
+    ///   zero or less, nothing is sent.
     /// - Throws: ``BridgeError/Code/noResponder`` immediately if the broker knows that there is no responder;
     ///   ``BridgeError/Code/timedOut``.
     func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply

@@ -14,9 +14,9 @@ public enum TransportEvent: Sendable {
     case reconnected(gap: Duration, unsent: Int)
     /// The broker has lost the last values that it had stored. Later values still have higher revisions.
     ///
-    /// It is reported with nil when the loss is noticed, and then for each subject that is watched by name and
-    /// has no value. Subjects that only match a watched pattern with wildcards may be left out. A bridge stores
-    /// the values of its process again.
+    /// First it is reported once with `subject: nil`, then once for each subject that is watched by name and
+    /// now has no value. Subjects that only match a watched pattern with wildcards may be left out. A bridge
+    /// stores the values of its process again.
     case lastValuesLost(subject: String?)
     /// Messages were dropped because they arrived faster than they were handled. `dropped` is their number
     /// since the last such event for the pattern.

@@ -5,10 +5,10 @@ extension ListenerToken {
     /// sold.listen(self) { me, sale in if me.isDone { ListenerToken.current?.cancel() } }
     /// ```
     ///
-    /// Available to synchronous listeners, interceptors and observers on the thread that calls them, and to async
-    /// listeners and responders in their task and its child tasks. It equals the token that `listen` returned, but does
-    /// not keep the listener alive: only the returned token does. Nil in a listener of a ``LocalChannel``, whose token
-    /// must not leave its isolation.
+    /// Synchronous listeners, interceptors and observers find it on the thread that calls them. Async
+    /// listeners and responders find it in their task and its child tasks. It equals the token that `listen`
+    /// returned, but does not keep the listener alive: only the returned token does. Nil in a listener of a
+    /// ``LocalChannel``, whose token must not leave its isolation.
     public static var current: ListenerToken? {
         let thread = ThreadReference.current
         let drain = thread.pointee.drain

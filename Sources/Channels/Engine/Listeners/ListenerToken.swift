@@ -19,10 +19,10 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// Ends the listener without waiting.
     ///
-    /// Called in the listener's own isolation (or, for a synchronous nonisolated listener, on the posting thread), it
-    /// guarantees that no call begins after it returns. Called anywhere else, and for an async nonisolated listener, it
-    /// cannot stop a call that has already passed its check: see ``cancelAndWait()``. Queued messages are discarded and
-    /// counted. Other listeners are not affected. Calling it again does nothing.
+    /// Called in the listener's own isolation (or, for a synchronous nonisolated listener, on the posting
+    /// thread), it guarantees that no call begins after it returns. Called anywhere else, and for an async
+    /// nonisolated listener, it cannot stop a call that is already starting: see ``cancelAndWait()``. Queued
+    /// messages are discarded and counted. Other listeners are not affected. Calling it again does nothing.
     ///
     /// - Complexity: O(1); for a pattern's listener, O(*n*) in the number of patterns and names of its
     ///   switchboard.
@@ -36,9 +36,9 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// listener, for the posts on every matching channel. It ignores task cancellation, because those posts end in any
     /// case.
     ///
-    /// Called inside the listener, or inside a listener that it awaits with `postAndWait` or a request, this method
-    /// cancels without waiting. A task started by a call counts as part of that call until the call ends. Two unrelated
-    /// listeners that wait for each other in this way deadlock.
+    /// Called inside the listener, or inside a listener that it awaits with `postAndWait` or a request, this
+    /// method cancels without waiting. Until a call ends, tasks that it has started count as part of it. Two
+    /// unrelated listeners that wait for each other in this way deadlock.
     public final func cancelAndWait() async {
         entry.cancel()
         await waitForCalls(afterDelivery: false)
