@@ -33,7 +33,8 @@ extension Switchboard {
             self.redacted = redacted
         }
 
-        /// Counts only what is always counted: waiting and dropped messages, and faults. Costs nothing.
+        /// Counts only what is always counted: waiting, dropped and missed messages, and faults. Costs
+        /// nothing.
         public static let off = Diagnostics(isOn: false)
         /// Counts posts, posts without a receiver, calls of listeners without a mailbox, calls that threw, the
         /// longest queues, and deallocated owners.

@@ -25,8 +25,9 @@ internal import Foundation
 /// - A durable message is acknowledged when it is on disk (``SQLiteConfiguration/Synchronous``).
 /// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full,
 ///   the transport is disconnected. It notices that within two seconds of the first write, and reports each
-///   reason at most once a minute. Publishing fails meanwhile; a bridge publishes the messages again, in
-///   order, once a commit succeeds.
+///   reason at most once a minute. Publishing fails meanwhile (if the file is locked, after
+///   ``SQLiteConfiguration/busyTimeout``); a bridge publishes the messages again, in order, once a commit
+///   succeeds.
 /// - If an older copy of the file is restored, or another file is put in its place,
 ///   `BridgeError.Code.messagesLost` is reported, and every subscription starts again with what is there.
 /// - Messages that are not durable are delivered at most once, to those subscribed at the time.
