@@ -167,6 +167,41 @@ extension TransportConformance {
             }
             withExtendedLifetime(token) {}
         },
+        check("aMessageStaysTheSameThroughAnyNumberOfLetters", needs: .durable, requires: .messageStore) { run in
+            let (board, name) = (Switchboard(), try ChannelName<String>(validating: run.subject("a")))
+            let heard = Recorder<(text: String, delivery: RemoteDelivery)>()
+            let token = board[name].posts.listen { post in
+                if let delivery = post.delivery { heard.record((post.message, delivery)) }
+                throw BridgeError(.refused)
+            }
+            let box = DeadLetterBox(run.subject("dead"))
+            var event = try TransportMessage(posting: "event", on: board[name])
+            try event.headers.set("a: b", for: "x-odd")
+            let sent = [event, try run.message("a", "\"without an envelope\"", headers: ["x-odd": "a: b"])]
+            try await run.running(run.durableName("reader"), board, [.incoming(name, durable: true)]) { bridge in
+                let sender = try await run.connected()
+                for message in sent { try await sender.publish(message, durable: true) }
+                for round in 1...3 {
+                    while bridge.statistics.refused < round * sent.count {
+                        try Task.checkCancellation()
+                        await Task.yield()
+                    }
+                    let letters = try await box.letters(over: run.newTransport()).filter { $0.isPutBack != true }
+                    for (letter, message) in zip(letters, sent) {
+                        let lost = message.headers.filter { letter.message.headers[$0.name] != $0.value }
+                        run.expect(lost.isEmpty, "in round \(round), a letter has lost \(lost)")
+                    }
+                    if round < 3 { _ = try await box.putBack(over: run.newTransport()) }
+                }
+            }
+            withExtendedLifetime(token) {}
+            for (text, all) in Dictionary(grouping: heard.all, by: \.text) {
+                run.expect(all.count == 3 && Set(all.map(\.delivery.id)).count == 1, "\(text) came as \(all)")
+                run.expect(all.allSatisfy { $0.delivery.attempt == 1 }, "attempts are not counted anew: \(all)")
+                let times = all.compactMap(\.delivery.secondsSince1970)
+                run.expect((times.max() ?? 0) - (times.min() ?? 0) < 0.002, "the time of \(text) changed: \(times)")
+            }
+        },
         check("aRefusedMessageIsReplacedByItsLetterOnce", needs: [.durable, .replay]) { run in
             let (first, name) = (try await run.connected(), run.durableName("reader"))
             let heard = Recorder<InboundMessage>()
