@@ -262,13 +262,15 @@ struct DeadLetterTests {
         )
         let message = try TransportMessage(subject: "kitchen.ordered", body: Array(#"{"dish":"soup"}"#.utf8))
         for delivery in 1...2 {
-            for _ in 0..<10 {
-                let inbound = InboundMessage(message, deliveryCount: delivery) { if let end = $0 { settled.record(end) } }
+            for _ in 0..<7 {
+                let inbound = InboundMessage(message, deliveryCount: delivery) {
+                    if let end = $0 { settled.record(end) }
+                }
                 transport.subscribers.all[0](inbound)
             }
-            #expect(await settled.first(10 * delivery).suffix(10).allSatisfy { ($0 == .terminated) == (delivery == 2) })
+            #expect(await settled.first(7 * delivery).suffix(7).allSatisfy { ($0 == .terminated) == (delivery == 2) })
         }
-        #expect(kitchen.deadLetters.count == 10)
+        #expect(kitchen.deadLetters.count == 7)
         try await kitchen.stop()
     }
 
@@ -281,8 +283,7 @@ struct DeadLetterTests {
         let kitchen = await MiniProcess(
             "kitchen",
             altered,
-            [.incoming(.ordered, durable: true)],
-            configuration: .quick.with { $0.deliveryLimit = 100 }
+            [.incoming(.ordered, durable: true)]
         )
         let (heard, token) = kitchen.recorder(.ordered)
         #expect(await till.board[.ordered].postAndWait(Order(dish: "poison")).isComplete)

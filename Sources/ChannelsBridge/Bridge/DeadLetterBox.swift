@@ -40,8 +40,8 @@ public struct DeadLetterBox: Sendable {
     /// with other names acknowledge it without delivering it; clients that are not bridges receive it again.
     ///
     /// Only letters that are there when the call begins are put back, so the call ends even if they fail again
-    /// at once. Each letter is put back once, because the box itself has a durable name, `dead-letters`, which no bridge or
-    /// relay may have.
+    /// at once. Each letter is put back once, because the box itself has a durable name, `dead-letters`, which no
+    /// bridge or relay may have.
     /// Letters in a stream without limits remain stored. Do not put letters back concurrently.
     ///
     /// A letter is recognized by its headers; other messages whose names begin like those of letters are left alone.
