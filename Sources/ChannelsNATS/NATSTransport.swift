@@ -201,6 +201,13 @@ public final class NATSTransport: Transport {
         try await session.keep(durable)
     }
 
+    /// Changes how many unsettled messages of a durable name this transport may hold. A request that the server already
+    /// has stands for up to a second.
+    public func limitPrefetch(to limit: Int, of subscription: TransportSubscription) {
+        guard let name = subscription.durableName else { return }
+        (try? session)?.limitPrefetch(to: limit, of: name, on: subscription.pattern.text)
+    }
+
     /// Ends the subscriptions to requests and to messages that are not durable, one after another, waiting for
     /// the server's reply to each.
     public func drainSubscriptions(timeout: Duration) async {

@@ -241,6 +241,18 @@ public final class SQLiteTransport: Transport {
         try await connection.mailbox.ask { $0.subscribe(to: pattern, from: start, queue, $1) }
     }
 
+    /// Changes how many unsettled messages of a durable name this connection may hold.
+    public func limitPrefetch(to limit: Int, of subscription: TransportSubscription) {
+        guard let name = subscription.durableName.map({ ExactText($0) }) else { return }
+        _ = try? mailbox().send { connection in
+            for place in connection.reading.cursors.indices {
+                let known = connection.reading.cursors[place].name
+                guard known.name == name, known.pattern == subscription.pattern else { continue }
+                connection.reading.cursors[place].limit(to: limit)
+            }
+        }
+    }
+
     /// Ends the subscriptions that are not durable, and returns when their handlers have received every
     /// message delivered so far.
     public func drainSubscriptions(timeout: Duration) async {

@@ -13,6 +13,7 @@ struct AlteredTransport: Transport {
     var receives: @Sendable (InboundMessage) -> [InboundMessage] = { [$0] }
     var sees: @Sendable (StoredValue) -> Bool = { _ in true }
     var asks: @Sendable (TransportSubscription) -> TransportSubscription = { $0 }
+    var limits: @Sendable (Int) -> Int = { $0 }
     var revises: @Sendable (UInt64) -> UInt64 = { $0 }
     var counts: @Sendable (Int) -> Int = { $0 }
     var finds: @Sendable ([StoredMessage]) -> [StoredMessage] = { $0 }
@@ -41,6 +42,10 @@ struct AlteredTransport: Transport {
         try await base.subscribe(asks(subscription)) { [receives] message in
             for message in receives(message) { onMessage(message) }
         }
+    }
+
+    func limitPrefetch(to limit: Int, of subscription: TransportSubscription) {
+        base.limitPrefetch(to: limits(limit), of: subscription)
     }
 
     func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
@@ -95,6 +100,10 @@ struct AlteredStore: MessageStore {
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws { try await altered.subscribe(subscription, onMessage: onMessage) }
+
+    func limitPrefetch(to limit: Int, of subscription: TransportSubscription) {
+        altered.limitPrefetch(to: limit, of: subscription)
+    }
 
     func unsettledCount(of name: String, on pattern: ChannelPattern) async throws -> Int {
         altered.counts(try await altered.base.unsettledCount(of: name, on: pattern))

@@ -151,9 +151,13 @@ struct Flaw: Sendable, CustomTestStringConvertible {
         },
         Flaw(
             name: "keeps one letter of two",
-            check: "aMessageThatFailsIsKeptAsALetterAndPutBack",
+            check: "aMessageStaysTheSameThroughAnyNumberOfLetters",
+            hangs: true,
             keepsLetters: true
         ) { $0.finds = { $0.dropLast() } },
+        Flaw(name: "has one limit for good", check: "howMuchADurableNameHoldsCanBeLimitedLater", hangs: true) {
+            $0.limits = { _ in 20 }
+        },
         Flaw(name: "posts what is rolled back", check: "whatIsPostedInATransactionArrivesOnceItIsCommitted") { _ in },
         Flaw(
             name: "settles what is rolled back",

@@ -156,7 +156,7 @@ struct DeadLetterTests {
         try await wire.close(timeout: .seconds(1))
         let headers = try #require(kept.all.first).headers
         #expect(headers["dead-letter-name"] == "kitchen" && headers["dead-letter-subject"] == "shop.sold")
-        #expect(headers["dead-letter-id"] == nil && headers["ce-id"] != "7")
+        #expect(headers["dead-letter-id"] == "7" && headers["ce-id"] != "7")
         #expect(kept.count == 1 && kitchen.bridge.statistics.refused == 1 && kitchen.bridge.statistics.retried == 0)
         #expect(!kitchen.faults.all.contains { "\($0)".contains("payloadTooLarge") })
     }
@@ -251,6 +251,29 @@ struct DeadLetterTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func messagesThatNothingIdentifiesHaveACountOfFailuresEach() async throws {
+        let (transport, settled) = (FedTransport(), Recorder<Settlement>())
+        let kitchen = await MiniProcess(
+            "kitchen",
+            transport,
+            [.incoming(.ordered, durable: true)],
+            configuration: configuration,
+            beforeRunning: { board, _ in board[.ordered].listen(board) { _, _ in throw Trouble() } }
+        )
+        let message = try TransportMessage(subject: "kitchen.ordered", body: Array(#"{"dish":"soup"}"#.utf8))
+        for delivery in 1...2 {
+            for _ in 0..<7 {
+                let inbound = InboundMessage(message, deliveryCount: delivery) {
+                    if let end = $0 { settled.record(end) }
+                }
+                transport.subscribers.all[0](inbound)
+            }
+            #expect(await settled.first(7 * delivery).suffix(7).allSatisfy { ($0 == .terminated) == (delivery == 2) })
+        }
+        #expect(kitchen.deadLetters.count == 7)
+        try await kitchen.stop()
+    }
+
     @Test func aMessageDeliveredTooOftenIsADeadLetterThatNobodyHears() async throws {
         var altered = AlteredTransport(broker)
         altered.receives = {
@@ -260,8 +283,7 @@ struct DeadLetterTests {
         let kitchen = await MiniProcess(
             "kitchen",
             altered,
-            [.incoming(.ordered, durable: true)],
-            configuration: .quick.with { $0.deliveryLimit = 100 }
+            [.incoming(.ordered, durable: true)]
         )
         let (heard, token) = kitchen.recorder(.ordered)
         #expect(await till.board[.ordered].postAndWait(Order(dish: "poison")).isComplete)

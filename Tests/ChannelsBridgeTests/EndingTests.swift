@@ -33,6 +33,21 @@ struct EndingTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func aBridgeThatDoesNotWaitEndsWithoutAnErrorIfNothingIsUndone() async throws {
+        let process = await MiniProcess(
+            "process",
+            InMemoryTransport(broker),
+            [
+                .both(.ordered, durable: true), .both(.sold), .answering(.price), .asking(.price),
+                .both(state: .lastSale, initial: Sale(total: 0)), .both(statesMatching: "shop.*", of: Sale.self),
+            ],
+            configuration: .quick.with { $0.closeTimeout = .zero }
+        )
+        #expect(await process.board[.ordered].postAndWait(Order(dish: "soup")).isComplete)
+        await wait(for: process.bridge.statistics) { $0.echoes == 1 && $0.sent == 2 }
+        try await process.stop()
+    }
+
     @Test func aDurableMessagePostedWhileTheBridgeEndsIsDroppedAndCounted() async throws {
         let (gate, published) = (Gate(), Recorder<String>())
         var holding = AlteredTransport(broker)

@@ -222,6 +222,36 @@ struct EnvelopeTests {
         #expect(cause.description == #"refused, first\nsecond: \u{2028}é\u{1B}"#)
     }
 
+    /// In either mode.
+    @Test func anEventWhoseTimeIsNoneIsRefused() throws {
+        let body = Array(#"{"specversion":"1.0","id":"1","source":"x","time":"2026-02-30T00:00:00Z"}"#.utf8)
+        let headers: [TransportHeaders] = [
+            ["ce-specversion": "1.0", "ce-id": "1", "ce-source": "x", "ce-time": "yesterday"],
+            ["content-type": "application/cloudevents+json"],
+        ]
+        for headers in headers {
+            #expect { try Arrival(headers: headers, body: body, subject: "a") } throws: {
+                ($0 as? BridgeError)?.code == .invalidEnvelope
+            }
+        }
+        // It is no event.
+        _ = try Arrival(headers: ["ce-time": "yesterday"], body: body, subject: "a")
+    }
+
+    /// Foundation's decoder ends the process.
+    @Test(arguments: ["[", #"{"":"#, #"{"specversion":"1.0","id":"1","source":"x","data":["#])
+    func jsonThatIsNestedTooDeeplyIsRefused(part: String) throws {
+        struct Anything: Decodable {}
+        let bytes = Array(String(repeating: part, count: 100_000).utf8)
+        #expect(throws: DecodingError.self) { try JSONCodec().decode(Anything.self, from: bytes) }
+        #expect(throws: BridgeError.self) { try StructuredEvent.envelope(of: bytes, subject: "a") }
+        let wide: [UInt8] = (0..<1_026).map { $0 % 2 == 0 ? 0x5B : 0 }
+        #expect(throws: DecodingError.self) { try JSONCodec().decode(Anything.self, from: wide) }
+        let text = String(repeating: part, count: 100)
+        #expect(try JSONCodec().decode([String].self, from: JSONCodec().encode([text])) == [text])
+        #expect(throws: Never.self) { try checkNesting(of: Array(repeating: UInt8(ascii: "["), count: 64)) }
+    }
+
     @Test(arguments: ["", "a", "a b", "100%", "\"ü\"\r\n\u{0}", "%zz%4", "厨房", "%41"])
     func headerValuesSurviveTheirEncoding(text: String) throws {
         #expect(text.percentEncoded.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") })
@@ -268,7 +298,7 @@ struct EnvelopeTests {
     @Test(arguments: [
         "", "yesterday", "2026-09-21", "2026-09-21T14:13:20", "2026-13-01T00:00:00Z", "2026-01-00T00:00:00Z",
         "2026-01-01T24:00:00Z", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00Zz", "2026-01-01T00:00:00+1:00",
-        "٢٠٢٦-01-01T00:00:00Z",
+        "٢٠٢٦-01-01T00:00:00Z", "2026-02-29T00:00:00Z", "2100-02-29T00:00:00Z", "2026-04-31T00:00:00Z",
     ])
     func whatIsNoTimeIsNone(text: String) { #expect(Timestamp(text) == nil) }
 }

@@ -159,13 +159,14 @@ struct MatchingStatesTests {
             .outgoing(state: "presence.till", initial: Sale(total: 0)),
             .incoming(statesMatching: "presence.*", of: Sale.self),
         ]
+        let stored = try await watch()
         let till = await process("till", routes)
         let heard = hear(till.board)
         // Its initial value.
-        await wait(for: till.bridge.statistics.echoes) { $0 == 1 }
+        await stored.wait(count: 1)
         for total in 1...3 {
             try set(total, "presence.till", of: till)
-            await wait(for: till.bridge.statistics.echoes) { $0 == total + 1 }
+            await stored.wait(count: total + 1)
         }
         try await till.stop()
         #expect(heard.0.all == (1...3).map { "presence.till \($0) own" })

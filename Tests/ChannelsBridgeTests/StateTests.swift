@@ -189,7 +189,7 @@ struct StateTests {
         try await watcher.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
         // Where every process has stored what it set, nothing is on its way but what the others stored last.
         let isSettled = {
-            processes.allSatisfy { $0.bridge.workers.allSatisfy { ($0 as? StateWorker<Sale>)?.isSettled ?? false } }
+            processes.allSatisfy { $0.bridge.workers.allSatisfy { ($0 as? StateWorker<Sale>)?.isIdle ?? false } }
         }
         await wait(for: isSettled()) { $0 }
         for state in states {

@@ -206,8 +206,8 @@ struct RelayTests {
         try await receiver.close(timeout: .patience)
     }
 
-    /// They are for those who read the source.
-    @Test func deadLettersOfAnybodyStayAtTheSource() async throws {
+    /// They are for those who read the source, as is a message that was put back for one of them.
+    @Test func deadLettersOfAnybodyAndWhatIsPutBackForAnotherNameStayAtTheSource() async throws {
         let (broker, heard) = (InMemoryBroker(), Recorder<String>())
         let receiver = InMemoryTransport(broker)
         try await receiver.connect { _ in }
@@ -219,6 +219,9 @@ struct RelayTests {
             body: Array("letter".utf8)
         )
         try await sender.publish(letter, durable: true)
+        var putBack = try message("put back")
+        try putBack.headers.set("kitchen", for: "dead-letter-name")
+        try await sender.publish(putBack, durable: true)
         try await sender.publish(message("soup"), durable: true)
         let relay = Relay(from: SQLiteTransport(path: file.path), to: InMemoryTransport(broker))
         let running = Task { try await relay.run() }

@@ -19,7 +19,7 @@ internal import Synchronization
 /// ## Behavior
 ///
 /// - A message from another process has `.remote` as its `Posted.origin`. No bridge of the same switchboard
-///   sends it out again. A bridge drops its own messages when the broker returns them.
+///   sends it out again. A bridge drops the messages that it has sent itself, in any of its runs.
 /// - On each route, messages of one poster arrive in order. Order between routes is not guaranteed.
 /// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable messages are
 ///   delivered at least once: a message whose listener threw is delivered again. Duplicates are recognized by their
@@ -71,8 +71,8 @@ public final class Bridge: Sendable {
     ///   - routes: The names to carry.
     ///   - configuration: The codec, limits, timeouts and delays.
     ///   - onDeadLetter: Called for every incoming message that cannot be delivered.
-    /// - Precondition: The name is not empty, every limit is positive, and no route's name is in use in the switchboard
-    ///   with another type.
+    /// - Precondition: The name is not empty, every limit is positive, no durable name is `dead-letters`, which
+    ///   belongs to ``DeadLetterBox``, and no route's name is in use in the switchboard with another type.
     public init(
         _ name: String,
         switchboard: Switchboard = .shared,
@@ -92,6 +92,9 @@ public final class Bridge: Sendable {
             source: "channels/\(name)/\(randomIdentifier())"
         )
         let parts = routes.flatMap { $0.parts }
+        for part in parts where part.kind == .incoming && part.isDurable {
+            DeadLetterBox.checkIsNotOwn(part.options.group?.text ?? name, of: "the bridge \(quoted(name))")
+        }
         self.parts = parts.filter(\.isDurable) + parts.filter { !$0.isDurable }
         let context = BridgeContext(record, self.parts)
         life = Locked(Life(context: context, workers: Self.makeWorkers(self.parts, context)))
@@ -99,7 +102,8 @@ public final class Bridge: Sendable {
 
     private static func makeWorkers(_ parts: [BridgeRoute.Part], _ context: BridgeContext) -> [any RouteWorker] {
         parts.indices.map { index in
-            let part = parts[index]
+            var part = parts[index]
+            if part.kind == .state { part.options.later = parts[(index + 1)...].filter { $0.kind == .state } }
             let earlier = parts[..<index].filter { $0.kind == part.kind && $0.takesPrecedence(over: part) }
             return part.makeWorker(context, Array(earlier), part.options)
         }
@@ -169,11 +173,15 @@ public final class Bridge: Sendable {
 
     /// Suspends until the bridge carries messages: the readiness check of a service.
     ///
-    /// It also waits for the first call of `run()`. Between two runs, it throws the reason why the previous one ended.
+    /// It also waits for the first call of `run()`, and for the next one after a run that was cancelled. After a run
+    /// that has failed, it throws the reason.
     ///
     /// - Throws: The reason if the bridge has ended; ``BridgeError/Code/closed`` if it was cancelled;
     ///   `CancellationError` if this task is cancelled.
     public func waitUntilReady() async throws {
+        // After a run that was cancelled, the next one may not have begun yet.
+        let former = status.value
+        if former.phase == .ended, former.reason == nil { _ = await status.first { $0.phase != .ended } }
         let status = await status.first { $0.isReady || $0.phase == .ended }
         guard let status else { throw CancellationError() }
         if !status.isReady { throw status.reason ?? BridgeError(.closed, subject: record.name) }
@@ -341,8 +349,9 @@ public final class Bridge: Sendable {
         let limit = hasConnected && closing == nil ? context.configuration.closeTimeout : .zero
         var problem: (any Error)?
         if await !isDone.wait(atMost: limit, clock: ContinuousClock()) {
+            let isUndone = workers.contains { !$0.isIdle }
             for worker in workers { worker.abandon() }
-            if hasConnected || isLosing {
+            if isUndone, hasConnected || isLosing {
                 problem = BridgeError(.closingTimedOut, subject: context.name, detail: "unfinished: \(statistics)")
             }
         }

@@ -52,7 +52,8 @@ public struct BridgeConfiguration: Sendable {
     ///
     /// The others stay at the broker, where other processes of the name can take them: lower the limit for slow
     /// listeners, so that processes share the work evenly. A low limit costs throughput. Messages that have failed and
-    /// wait to be delivered again do not count.
+    /// wait to be delivered again do not count. A process begins with one message, and returns to one while its
+    /// listeners only fail.
     public var prefetchLimit: Int
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024
     /// by default.
@@ -67,10 +68,11 @@ public struct BridgeConfiguration: Sendable {
     /// by default; with the default ``backoff``, that many failures take about an hour.
     public var failureLimit: Int
     /// How often the broker may deliver a durable message before it becomes a dead letter without reaching
-    /// listeners: a guard against messages that crash the process every time.
+    /// listeners: a guard against messages that end the process every time. 100 by default; nil for no limit.
     ///
-    /// Shutdowns and crashes count, even for messages that were only queued in that process: choose a large
-    /// number, such as 100. Nil by default, for no limit.
+    /// It applies until the listeners of this process have finished with the message, or failed. A message that
+    /// was delivered more than three times is delivered alone: those queued in this process come first, and no more are
+    /// fetched. So if it ends the process again, only its own deliveries are counted, and not those of its neighbors.
     public var deliveryLimit: Int?
     /// How long the listeners of a durable message may take together before the message counts as failed and
     /// is delivered again.
@@ -101,7 +103,7 @@ public struct BridgeConfiguration: Sendable {
         prefetchLimit: Int = 256,
         unacknowledgedLimit: Int = 1_024,
         failureLimit: Int = 24,
-        deliveryLimit: Int? = nil,
+        deliveryLimit: Int? = 100,
         listenerTimeout: Duration? = nil,
         backoff: Backoff = Backoff(limit: .seconds(300)),
         requestTimeout: Duration = .seconds(10),

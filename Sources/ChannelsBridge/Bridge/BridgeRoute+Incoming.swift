@@ -11,6 +11,8 @@ extension BridgeRoute {
         var undecodableRetries = 2
         /// Whether to deliver what this process has published.
         var takesOwn = false
+        /// For states: the routes that this one takes precedence over.
+        var later: [Part] = []
     }
 
     /// Shares the messages of an incoming route among the processes of a group: each message goes to one of

@@ -110,7 +110,7 @@ extension BridgeRoute {
         BridgeRoute(.state, pattern(named: name.text), ways: (sends, receives)) { context, earlier, options in
             let format = context.format(type ?? "\(State.self)", options)
             let channel = context.switchboard.state(name, initial: initial)
-            let ways = earlier.left(of: (sends, receives), for: name.text)
+            let ways = earlier.left(of: (sends, receives), and: options.later, for: name.text)
             return StateWorker(name.text, StatePlace(channel), format, ways, context)
         }
     }
@@ -123,17 +123,25 @@ extension BridgeRoute {
     ) -> BridgeRoute {
         BridgeRoute(.state, pattern, ways: ways) { context, earlier, options in
             let format = context.format(type ?? "\(State.self)", options)
-            return MatchingStatesWorker<State>(pattern, format, ways, shadowedBy: earlier, context)
+            return MatchingStatesWorker<State>(
+                pattern,
+                format,
+                ways,
+                shadowedBy: earlier,
+                before: options.later,
+                context
+            )
         }
     }
 }
 
 extension [BridgeRoute.Part] {
-    /// The directions in which none of these state routes carries a name.
-    func left(of ways: BridgeRoute.StateWays, for name: String) -> BridgeRoute.StateWays {
-        let carrying = filter { $0.pattern?.matches(name) ?? false }.compactMap(\.ways)
-        return (
-            ways.sends && !carrying.contains(where: \.sends), ways.receives && !carrying.contains(where: \.receives)
-        )
+    /// The directions in which a state route carries a name. The first route that matches carries it in all directions
+    /// that the bridge has for it, so that both share one order of values; the others do not carry it.
+    func left(of ways: BridgeRoute.StateWays, and later: Self, for name: String) -> BridgeRoute.StateWays {
+        let carrying = { (parts: Self) in parts.filter { $0.pattern?.matches(name) ?? false }.compactMap(\.ways) }
+        guard carrying(self).isEmpty else { return (false, false) }
+        let all = carrying(later) + [ways]
+        return (all.contains(where: \.sends), all.contains(where: \.receives))
     }
 }

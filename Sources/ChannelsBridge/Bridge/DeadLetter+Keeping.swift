@@ -8,7 +8,8 @@ package enum DeadLetterHeader {
     package static let name = "dead-letter-name"
     /// Why the message could not be delivered.
     static let reason = "dead-letter-reason"
-    /// The identifier of the message; the letter has its own.
+    /// The identifier of the message that listeners see, through any number of letters. A letter, and a message that
+    /// was put back, have their own for the broker.
     static let id = "dead-letter-id"
     /// How often the message was delivered before.
     static let attempts = "dead-letter-attempts"
@@ -20,6 +21,11 @@ package enum DeadLetterHeader {
 extension TransportMessage {
     /// Whether the message is a dead letter that a broker keeps. One that was put back is a message again.
     package var isDeadLetter: Bool { headers[DeadLetterHeader.subject] != nil }
+
+    /// Whether a durable name handles the message: one that was put back is only for the name that failed.
+    func isMeant(for durableName: String) -> Bool {
+        headers[DeadLetterHeader.name].map { $0.hasBytes(of: durableName.percentEncoded) } ?? true
+    }
 }
 
 extension ChannelPattern {
@@ -40,7 +46,7 @@ extension ChannelPattern {
 extension BridgeContext {
     /// Keeps the letter of a durable message, if letters are kept.
     ///
-    /// - Returns: What ``Transport/keep(_:on:for:with:)`` returns; true if no letter is to be kept.
+    /// - Returns: What ``Transport/keep(_:of:on:for:)`` returns; true if no letter is to be kept.
     func keep(_ letter: DeadLetter, of inbound: InboundMessage, for durableName: String) async throws -> Bool {
         guard let name = configuration.deadLetters else { return true }
         let prefix = configuration.subject(of: name)
@@ -48,7 +54,7 @@ extension BridgeContext {
         guard !letter.message.isDeadLetter else { return true }
         let subject = "\(prefix).\(configuration.name(ofSubject: letter.message.subject))"
         try await (transport as? any MessageStore)?.prepare(forLetterOn: subject, under: prefix)
-        return try await transport.keep(letter, on: subject, for: durableName, with: inbound.refuse)
+        return try await transport.keep(letter, of: inbound, on: subject, for: durableName)
     }
 }
 
@@ -59,22 +65,21 @@ extension Transport {
     /// A letter has more headers than its message. If that makes it too large for the broker, it is stored
     /// without those that only explain it.
     ///
-    /// - Parameter refuse: ``InboundMessage/refuse`` of the message.
     /// - Returns: Whether the letter is stored, so that the message may be terminated; false if the message
     ///   has been settled in another way meanwhile, or another process now has it.
     @discardableResult
     package func keep(
         _ letter: DeadLetter,
+        of inbound: InboundMessage? = nil,
         on subject: String,
-        for durableName: String,
-        with refuse: (@Sendable (TransportMessage) async throws -> Bool)? = nil
+        for durableName: String
     ) async throws -> Bool {
         let store: (TransportMessage) async throws -> Bool = { message in
-            if let refuse { return try await refuse(message) }
+            if let refuse = inbound?.refuse { return try await refuse(message) }
             try await publish(message, durable: true)
             return true
         }
-        let kept = try letter.kept(on: subject, for: durableName)
+        let kept = try letter.kept(on: subject, for: durableName, of: inbound)
         do { return try await store(kept) } catch let error as BridgeError where error.code == .payloadTooLarge {
             return try await store(kept.withoutExplanations)
         }
@@ -82,13 +87,19 @@ extension Transport {
 }
 
 extension DeadLetter {
-    /// The message to store for this letter.
-    fileprivate func kept(on subject: String, for durableName: String) throws -> TransportMessage {
+    /// The message to store for this letter. What the broker knew of a message without an envelope goes with it.
+    fileprivate func kept(on subject: String, for durableName: String, of inbound: InboundMessage?) throws
+        -> TransportMessage
+    {
         var headers = message.headers
         headers.setValid(message.subject, for: DeadLetterHeader.subject)
         headers.setValid(durableName.percentEncoded, for: DeadLetterHeader.name)
         headers.setValid(String(error.description.prefix(500)).percentEncoded, for: DeadLetterHeader.reason)
-        if let id = headers[TransportHeaders.id] { headers.setValid(id, for: DeadLetterHeader.id) }
+        let id = headers[DeadLetterHeader.id] ?? headers[TransportHeaders.id] ?? inbound?.identity?.percentEncoded
+        if let id { headers.setValid(id, for: DeadLetterHeader.id) }
+        if headers[EventEnvelope.Header.time] == nil, let seconds = inbound?.secondsSince1970 {
+            headers.setValid(Timestamp(secondsSince1970: seconds).text, for: EventEnvelope.Header.time)
+        }
         headers.setValid("\(deliveryCount)", for: DeadLetterHeader.attempts)
         headers.setValid(DeadLetterHeader.idPrefix + randomIdentifier(), for: TransportHeaders.id)
         return try TransportMessage(subject: subject, headers: headers, body: message.body)
@@ -98,9 +109,7 @@ extension DeadLetter {
 extension TransportMessage {
     fileprivate var withoutExplanations: TransportMessage {
         var message = self
-        for name in [DeadLetterHeader.reason, DeadLetterHeader.id, DeadLetterHeader.attempts] {
-            message.headers.remove(name)
-        }
+        for name in [DeadLetterHeader.reason, DeadLetterHeader.attempts] { message.headers.remove(name) }
         return message
     }
 }

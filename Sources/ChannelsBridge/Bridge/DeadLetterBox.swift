@@ -17,6 +17,14 @@ public struct DeadLetterBox: Sendable {
     /// The durable name under which the box receives letters.
     package static let durableName = "dead-letters"
 
+    /// Traps if a durable name is the box's own: with it, somebody else would take its letters.
+    static func checkIsNotOwn(_ name: String, of whose: String) {
+        require(
+            !name.hasBytes(of: durableName),
+            "\(whose): the durable name \(quoted(name)) belongs to DeadLetterBox; write another one"
+        )
+    }
+
     /// Creates a box.
     ///
     /// - Parameters:
@@ -32,7 +40,8 @@ public struct DeadLetterBox: Sendable {
     /// with other names acknowledge it without delivering it; clients that are not bridges receive it again.
     ///
     /// Only letters that are there when the call begins are put back, so the call ends even if they fail again
-    /// at once. Each letter is put back once, because the box itself has a durable name, `dead-letters`.
+    /// at once. Each letter is put back once, because the box itself has a durable name, `dead-letters`, which no
+    /// bridge or relay may have.
     /// Letters in a stream without limits remain stored. Do not put letters back concurrently.
     ///
     /// A letter is recognized by its headers; other messages whose names begin like those of letters are left alone.

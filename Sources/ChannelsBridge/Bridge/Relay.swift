@@ -15,8 +15,8 @@ public import Channels
 ///
 /// A message that the target can never take, because it is too large or not valid, is reported and kept as a
 /// dead letter at the source. If ``DeadLetterBox`` puts it back there, it is forwarded again. Dead letters
-/// themselves stay at the source, whichever relay or bridge has stored them: they are acknowledged and not
-/// forwarded.
+/// themselves stay at the source, whichever relay or bridge has stored them, and so does a message that was put
+/// back for another durable name: they are acknowledged and not forwarded.
 ///
 /// Anything else that waiting may resolve is an outage: a lost connection, a missing or full stream, a missing
 /// permission. The relay reports it and waits for it to end. Meanwhile it forwards messages on other subjects,
@@ -51,7 +51,8 @@ public struct Relay: Sendable {
     ///     messages on `shop.sold` are kept on `dead.shop.sold`.
     ///   - onFailure: Called for each failed attempt (once for messages that fail together), and for failures that the
     ///     transports report.
-    /// - Precondition: `deadLetters` is a channel name.
+    /// - Precondition: `deadLetters` is a channel name, and `name` is not `dead-letters`, the name of
+    ///   ``DeadLetterBox``.
     public init(
         from source: any Transport,
         to target: any Transport,
@@ -62,6 +63,7 @@ public struct Relay: Sendable {
     ) {
         let isName = (try? ChannelName<Never>(validating: deadLetters)) != nil
         require(isName, "Relay.deadLetters is \(quoted(deadLetters)); write a channel name, such as \"dead\"")
+        DeadLetterBox.checkIsNotOwn(name, of: "a relay")
         (self.source, self.target, self.pattern) = (source, target, pattern)
         (self.name, self.deadLetters) = (name, deadLetters)
         self.onFailure = onFailure
@@ -156,7 +158,7 @@ public struct Relay: Sendable {
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning)
         try await retry(atMost: Self.longestPause) {
             try await source.subscribe(subscription) { message in
-                guard !message.message.isDeadLetter else {
+                guard !message.message.isDeadLetter, message.message.isMeant(for: name) else {
                     message.settle?(.acknowledged)
                     return
                 }
@@ -279,8 +281,7 @@ public struct Relay: Sendable {
     /// A message that was put back for this relay is meant for all durable names at the target.
     private func outgoing(_ message: TransportMessage) -> TransportMessage {
         var message = message
-        let isForThis = message.headers[DeadLetterHeader.name] == name.percentEncoded
-        if isForThis { message.headers.remove(DeadLetterHeader.name) }
+        message.headers.remove(DeadLetterHeader.name)
         return message
     }
 
@@ -291,7 +292,7 @@ public struct Relay: Sendable {
         let letter = DeadLetter(message: message.message, error: error, deliveryCount: message.deliveryCount)
         let keep = {
             try await (source as? any MessageStore)?.prepare(forLetterOn: subject, under: deadLetters)
-            _ = try await source.keep(letter, on: subject, for: name, with: message.refuse)
+            try await source.keep(letter, of: message, on: subject, for: name)
         }
         do { try await retry(keep) } catch let error as BridgeError where error.code.disposition == .leaveOut {
             // It is not lost: it is delivered again, and then this error is reported again.

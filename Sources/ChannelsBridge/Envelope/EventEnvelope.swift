@@ -100,10 +100,10 @@ package struct EventEnvelope: Hashable, Decodable, Sendable {
         }
     }
 
-    /// The first attribute missing of those that identify an event. A missing type is no error: it is that of
-    /// the channel.
-    var missingAttribute: String? {
-        [("id", id), ("source", source)].first { ($0.1 ?? "").isEmpty }?.0
+    /// Why the attributes are not those of an event. A missing type is no error: it is that of the channel.
+    var problem: String? {
+        if let time, Timestamp(time) == nil { return "with the time \(quoted(time)), which RFC 3339 does not allow" }
+        return [("id", id), ("source", source)].first { ($0.1 ?? "").isEmpty }.map { "without \($0.0)" }
     }
 
     static func checkVersion(_ version: String, _ subject: String) throws {

@@ -25,8 +25,8 @@ package enum StructuredEvent {
     /// - Throws: ``BridgeError/Code/invalidEnvelope``.
     package static func envelope(of bytes: [UInt8], subject: String) throws -> EventEnvelope {
         do {
-            let event = try JSONDecoder().decode(Event.self, from: Data(bytes))
-            var envelope = try JSONDecoder().decode(EventEnvelope.self, from: Data(bytes))
+            let event = try JSONCodec().decode(Event.self, from: bytes)
+            var envelope = try JSONCodec().decode(EventEnvelope.self, from: bytes)
             try EventEnvelope.checkVersion(event.specversion, subject)
             envelope.trace = try event.traceparent.map {
                 try TraceContext(traceparent: $0, tracestate: event.tracestate)
@@ -56,9 +56,9 @@ package enum StructuredEvent {
 
     /// The message if it is not part of the JSON itself, but Base64 or the text of another format.
     package static func encodedData(in bytes: [UInt8], contentType: String?) -> [UInt8]? {
-        if let data = try? JSONDecoder().decode(WithBase64.self, from: Data(bytes)).data_base64 { return Array(data) }
+        if let data = try? JSONCodec().decode(WithBase64.self, from: bytes).data_base64 { return Array(data) }
         guard !MediaType(contentType ?? defaultContentType).isJSON else { return nil }
-        return (try? JSONDecoder().decode(WithData<String>.self, from: Data(bytes))).map { Array($0.data.utf8) }
+        return (try? JSONCodec().decode(WithData<String>.self, from: bytes)).map { Array($0.data.utf8) }
     }
 
     // These decode what the envelope does not. Their members are named as in the standard.

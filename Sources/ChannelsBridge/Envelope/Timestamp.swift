@@ -20,7 +20,7 @@ package struct Timestamp: Hashable, Sendable {
             let day = rest.number(2), rest.takes("T") || rest.takes("t") || rest.takes(" "),
             let hour = rest.number(2), rest.takes(":"), let minute = rest.number(2), rest.takes(":"),
             let second = rest.number(2), let fraction = rest.fraction(), let offset = rest.offset(), rest.bytes.isEmpty,
-            1...12 ~= month, 1...31 ~= day, hour < 24, minute < 60, second <= 60
+            1...12 ~= month, 1...Self.days(month, year) ~= day, hour < 24, minute < 60, second <= 60
         else { return nil }
         // The days since 1970 in a calendar whose year begins in March, so that a leap day is its last day.
         // Years are counted from 400 years before the year 0, so that nothing is negative.
@@ -30,6 +30,11 @@ package struct Timestamp: Hashable, Sendable {
         let days = shifted * 365 + leapDays + dayOfYear - 719_468 - 146_097
         let whole = Double(days) * 86_400 + Double(hour * 3_600 + minute * 60 + second)
         self.init(secondsSince1970: whole + fraction - offset)
+    }
+
+    private static func days(_ month: Int, _ year: Int) -> Int {
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        return month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
     }
 
     package static var now: Timestamp { Timestamp(secondsSince1970: Date().timeIntervalSince1970) }

@@ -65,6 +65,11 @@ struct DurableConsumer {
         }
     }
 
+    /// Changes how many messages the members of a connection may hold.
+    mutating func limit(_ connection: Int, to limit: Int) {
+        for index in members.indices where members[index].connection == connection { members[index].room.limit = limit }
+    }
+
     mutating func add(_ entry: Entry) {
         waiting.append(entry)
     }

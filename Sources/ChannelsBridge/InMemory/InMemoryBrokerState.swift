@@ -201,6 +201,16 @@ struct InMemoryBrokerState {
         join(key, member)
     }
 
+    /// Changes how many messages of a durable name a connection may hold.
+    mutating func limit(_ connection: InMemoryConnection, _ name: String, on pattern: ChannelPattern, to limit: Int) {
+        let key = ConsumerKey(name: ExactText(name), pattern: pattern)
+        for index in connection.memberships.indices where connection.memberships[index].key == key {
+            connection.memberships[index].member.room.limit = limit
+        }
+        consumers[key]?.limit(connection.number, to: limit)
+        feed(key)
+    }
+
     /// Stores messages for a durable name from now on, before it subscribes.
     mutating func keep(_ pattern: ChannelPattern, for name: String) {
         begin(ConsumerKey(name: ExactText(name), pattern: pattern), from: .beginning)

@@ -150,6 +150,12 @@ public final class InMemoryTransport: Transport {
         }
     }
 
+    /// Changes how many unsettled messages of a durable name this transport may hold.
+    public func limitPrefetch(to limit: Int, of subscription: TransportSubscription) {
+        guard let name = subscription.durableName else { return }
+        broker.change { $0.limit(connection, name, on: subscription.pattern, to: limit) }
+    }
+
     // MARK: Requests
 
     /// Sends a request to one of the responders, which take turns.

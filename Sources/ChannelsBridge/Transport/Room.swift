@@ -3,7 +3,8 @@ internal import Channels
 /// Room for a number of messages with a total number of bytes. A message that is larger than all of the room
 /// fits if the room is empty.
 package struct Room: Sendable {
-    package let limit: Int
+    /// How many messages may be in it: none with 0.
+    package var limit: Int
     package let byteLimit: Int
     /// How many messages are in it, and their bytes.
     package private(set) var (count, bytes) = (0, 0)
@@ -23,7 +24,7 @@ package struct Room: Sendable {
     /// than all of the room.
     package var free: (messages: Int, bytes: Int) { (limit - count, byteLimit - bytes) }
 
-    package func has(roomFor bytes: Int) -> Bool { isEmpty || count < limit && self.bytes <= byteLimit - bytes }
+    package func has(roomFor bytes: Int) -> Bool { count < limit && (isEmpty || self.bytes <= byteLimit - bytes) }
 
     package mutating func take(bytes: Int) { (count, self.bytes) = (count + 1, self.bytes + bytes) }
 

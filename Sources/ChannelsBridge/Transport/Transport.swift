@@ -110,6 +110,18 @@ public protocol Transport: Sendable {
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws
 
+    /// Changes how many unsettled messages of a durable name this transport may hold, instead of the
+    /// ``TransportSubscription/prefetchLimit``. It does not wait.
+    ///
+    /// A bridge begins with one message, so that a message which ends the process takes no others with it. It
+    /// returns to one while listeners only fail, and to none when it ends. Messages that the transport holds
+    /// already stay with it.
+    ///
+    /// - Parameters:
+    ///   - limit: How many; with 0, no more messages are taken.
+    ///   - subscription: The durable name and pattern. Others are left alone, as is one that is not subscribed.
+    func limitPrefetch(to limit: Int, of subscription: TransportSubscription)
+
     /// Sends a request and waits for its reply.
     ///
     /// - Parameter timeout: How long to wait. It may be so long that adding it to an instant overflows. With
@@ -208,6 +220,9 @@ extension Transport {
         try await publish(message, durable: true)
         onResult(nil)
     }
+
+    /// Does nothing, which suits transports without ``TransportCapabilities/durable``.
+    public func limitPrefetch(to limit: Int, of subscription: TransportSubscription) {}
 
     /// Subscribes to a pattern, with the default limits.
     public func subscribe(

@@ -26,7 +26,7 @@ public struct TransportSubscription: Hashable, Sendable {
     /// applies, usually ``ReplayStart/beginning``.
     public var start: ReplayStart?
     /// How many unsettled messages of the durable name this transport may hold. It fetches no more; the
-    /// others wait at the broker. Must be positive.
+    /// others wait at the broker. Must be positive. ``Transport/limitPrefetch(to:of:)`` changes it later.
     public var prefetchLimit: Int
     /// How many bytes the unsettled messages may take up together, as ``TransportMessage/byteCount`` measures them. A
     /// single larger message is delivered when nothing else is unsettled. Must be positive.

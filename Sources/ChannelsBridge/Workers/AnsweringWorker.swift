@@ -1,4 +1,5 @@
 internal import Channels
+internal import Synchronization
 
 /// Answers requests from other processes with the responders of this one.
 final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sendable, Failure: Error & Codable>:
@@ -10,6 +11,8 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     private let format: MessageFormat
     private let channel: RequestChannel<Request, Response>
     private let queue: InboundQueue<InboundRequest>
+    /// How many requests were taken from the queue, and have no answer.
+    private let running = Atomic<Int>(0)
     private let task = Locked<Task<Void, Never>?>(nil)
 
     init(_ name: RequestName<Request, Response>, format: MessageFormat, context: BridgeContext) {
@@ -58,7 +61,9 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
                     } else {
                         running += 1
                     }
+                    self.running.wrappingAdd(1, ordering: .relaxed)
                     group.addTask {
+                        defer { self.running.wrappingSubtract(1, ordering: .relaxed) }
                         await self.answer(request)
                         withExtendedLifetime(charge) {}
                     }
@@ -73,6 +78,8 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         queue.close()
         await task.withLock { $0 }?.value
     }
+
+    var isIdle: Bool { queue.count == 0 && running.load(ordering: .relaxed) == 0 }
 
     func abandon() {
         for request in queue.closeAndEmpty() { refuse(request) }

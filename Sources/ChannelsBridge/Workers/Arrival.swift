@@ -20,8 +20,8 @@ struct Arrival: Sendable {
             : try EventEnvelope(headers: headers, subject: subject)
         // A message without any attribute is not an event. Another client may have published it.
         guard isStructured || headers[EventEnvelope.Header.version] != nil, envelope.error == nil else { return }
-        if let missing = envelope.missingAttribute {
-            throw BridgeError(.invalidEnvelope, subject: subject, detail: "a CloudEvent without \(missing)")
+        if let problem = envelope.problem {
+            throw BridgeError(.invalidEnvelope, subject: subject, detail: "a CloudEvent \(problem)")
         }
     }
 

@@ -62,6 +62,9 @@ final class InboundQueue<Item: Sendable>: Sendable {
         }
     }
 
+    /// Removes and returns the next item, if there is one.
+    func popFirst() -> Taken? { state.withLock { $0.popFirst() } }
+
     /// Stops accepting items. Those in the queue can still be taken.
     func close() {
         state.withLock { $0.isClosed = true }

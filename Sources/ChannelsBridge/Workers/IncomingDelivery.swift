@@ -20,6 +20,8 @@ struct IncomingDelivery: Sendable {
     /// The durable messages that were delivered, and how often others could not be handled.
     private var delivered: RecentMessages<UInt64>
     private var failures: RecentMessages<Int>
+    /// How many deliveries in a row were in vain.
+    private var failuresInARow = 0
     /// Whether a fault has been raised because only sequences receive the messages.
     private var hasWarned = false
 
@@ -45,7 +47,6 @@ struct IncomingDelivery: Sendable {
     mutating func deliver(_ inbound: InboundMessage, _ charge: Charge?) async {
         let message = inbound.message
         let name = context.configuration.name(ofSubject: message.subject)
-        var identity: MessageKey?
         // A letter that this route does not name, or a message that another route of this bridge delivers.
         let isElsewhere = earlier.contains { $0.matches(name) && $0.delivers(message) }
         guard !isElsewhere, pattern.delivers(message) else {
@@ -68,32 +69,43 @@ struct IncomingDelivery: Sendable {
                 part.begin()
                 return context.count(\.received)
             }
-            identity = arrival.identity
-            try await deliverDurably(inbound, arrival, identity)
+            try await deliverDurably(inbound, arrival)
         } catch {
-            await refuse(inbound, identity, BridgeError.from(error, subject: name))
+            await refuse(inbound, BridgeError.from(error, subject: name))
         }
     }
 
     // MARK: Durable messages
 
-    private mutating func deliverDurably(
-        _ inbound: InboundMessage,
-        _ arrival: Arrival,
-        _ identity: MessageKey?
-    ) async throws {
+    /// Whether a message may have ended the processes that received it: it was delivered several times, and never
+    /// finished here. It has to be delivered alone, so that others do not share its fate.
+    func mayEndProcesses(_ inbound: InboundMessage) -> Bool {
+        inbound.settle != nil && inbound.deliveryCount > 3 && failures[inbound] == nil
+    }
+
+    /// How long to wait before the next message, because listeners only fail; nil if they do not.
+    var pause: Duration? {
+        let count = failuresInARow - 15
+        return count > 0 ? min(context.configuration.backoff.delay(before: count), .seconds(1)) : nil
+    }
+
+    private mutating func deliverDurably(_ inbound: InboundMessage, _ arrival: Arrival) async throws {
+        let identity = arrival.identity
         // The message was delivered before, or was put back for another name whose listeners failed.
-        guard !isDuplicate(inbound, identity), isMeant(inbound.message) else {
+        guard !isDuplicate(inbound, identity), inbound.message.isMeant(for: durableName) else {
             return settle(inbound, .acknowledged, \.duplicates)
         }
-        if let limit = context.configuration.deliveryLimit, inbound.deliveryCount > limit {
+        let (before, backoff) = (failures[inbound], context.configuration.backoff)
+        if before == nil, let limit = context.configuration.deliveryLimit, inbound.deliveryCount > limit {
             let detail = "the broker has delivered it \(inbound.deliveryCount) times, the deliveryLimit is \(limit)"
             throw BridgeError(.tooManyFailures, subject: arrival.subject, detail: detail)
         }
-        let key = key(of: inbound, identity)
+        guard (before ?? 0) < context.configuration.failureLimit else {
+            throw tooMany(before ?? 0, arrival.subject, BridgeError(.refused, detail: "a transaction was rolled back"))
+        }
         let deliver: Deliver
         do { deliver = try decode(arrival) } catch {
-            return try retryUndecodable(inbound, BridgeError.from(error, subject: arrival.subject), key)
+            return try retryUndecodable(inbound, BridgeError.from(error, subject: arrival.subject))
         }
         let report = try await TraceContext.withCurrent(arrival.envelope.trace) { try await deliverInTime(deliver) }
         let ended = report.completedCount + report.failures.count + report.droppedCount + report.discardedCount
@@ -101,24 +113,33 @@ struct IncomingDelivery: Sendable {
         if report.bufferedCount > 0, report.bufferedCount == report.reachedCount { warn(arrival.subject) }
         let hasFailed = !report.failures.isEmpty || ended < report.reachedCount
         guard hasFailed || report.droppedCount > 0 else {
-            failures[key] = nil
-            if let identity, inbound.context?.isSettledByListener != true {
-                delivered.add(identity, number: inbound.sequence)
+            failuresInARow = 0
+            guard inbound.context?.isSettledByListener != true else {
+                // If the transaction was committed, this changes nothing. Otherwise, the listener has failed.
+                let count = (before ?? 0) + 1
+                failures[inbound] = count
+                return settle(inbound, .retry(after: backoff.delay(before: count)), \.received)
             }
+            failures[inbound] = nil
+            if let identity { delivered.add(identity, number: inbound.sequence) }
             return settle(inbound, .acknowledged, \.received)
         }
         // A full buffer is temporary; only an error or a timeout of a listener counts as a failure.
-        let count = (failures[key] ?? 0) + (hasFailed ? 1 : 0)
-        failures[key] = count
+        failuresInARow += 1
+        let count = (before ?? 0) + (hasFailed ? 1 : 0)
+        failures[inbound] = count
         guard count < context.configuration.failureLimit else {
             let limit = context.configuration.listenerTimeout
             let late = BridgeError(.timedOut, detail: "listeners did not finish within \(limit ?? .zero)")
-            let (detail, cause) = (
-                "listeners failed \(count) times, the failureLimit", report.failures.first?.error ?? late
-            )
-            throw BridgeError(.tooManyFailures, subject: arrival.subject, detail: detail, underlyingError: cause)
+            throw tooMany(count, arrival.subject, report.failures.first?.error ?? late)
         }
-        settle(inbound, .retry(after: context.configuration.backoff.delay(before: max(count, 1))), \.retried)
+        let pause = context.configuration.pause(before: inbound.deliveryCount)
+        settle(inbound, .retry(after: hasFailed ? backoff.delay(before: count) : pause), \.retried)
+    }
+
+    private func tooMany(_ count: Int, _ subject: String, _ cause: any Error) -> BridgeError {
+        let detail = "listeners failed \(count) times, the failureLimit"
+        return BridgeError(.tooManyFailures, subject: subject, detail: detail, underlyingError: cause)
     }
 
     /// Reports once that messages are acknowledged before their reader has them. If there is also a listener,
@@ -138,14 +159,10 @@ struct IncomingDelivery: Sendable {
     /// may receive it.
     ///
     /// - Throws: The error, if the broker has delivered the message often enough, to any process.
-    private mutating func retryUndecodable(
-        _ inbound: InboundMessage,
-        _ error: BridgeError,
-        _ key: MessageKey
-    ) throws {
+    private mutating func retryUndecodable(_ inbound: InboundMessage, _ error: BridgeError) throws {
         guard inbound.deliveryCount <= options.undecodableRetries else { throw error }
         // Remembered as failed, so that a later message with its identifier does not make it a duplicate.
-        failures[key] = failures[key] ?? 0
+        failures[inbound] = failures[inbound] ?? 0
         // Reported the first time, and not only once the message is given up.
         if inbound.deliveryCount == 1 { context.report(error) }
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)), \.retried)
@@ -158,11 +175,7 @@ struct IncomingDelivery: Sendable {
     /// a message that has failed here is known not to be a duplicate.
     private func isDuplicate(_ inbound: InboundMessage, _ identity: MessageKey?) -> Bool {
         guard let identity, delivered.contains(identity, number: inbound.sequence) else { return false }
-        return inbound.sequence != nil || failures[key(of: inbound, identity)] == nil
-    }
-
-    private func isMeant(_ message: TransportMessage) -> Bool {
-        message.headers[DeadLetterHeader.name].map { $0 == durableName.percentEncoded } ?? true
+        return inbound.sequence != nil || failures[inbound] == nil
     }
 
     /// Delivers a durable message, and waits for its listeners no longer than the configuration allows. If
@@ -170,11 +183,6 @@ struct IncomingDelivery: Sendable {
     private func deliverInTime(_ deliver: @escaping Deliver) async throws -> DeliveryReport {
         guard let limit = context.configuration.listenerTimeout else { return try await deliver(nil) }
         return try await withTimeLimit(limit, clock: context.configuration.clock) { try await deliver(nil) }
-    }
-
-    /// Identifies a durable message by the broker's identifier, or else by its envelope.
-    private func key(of inbound: InboundMessage, _ identity: MessageKey?) -> MessageKey {
-        inbound.identity.map { MessageKey($0) } ?? identity ?? MessageKey("")
     }
 
     private func settle(
@@ -186,19 +194,15 @@ struct IncomingDelivery: Sendable {
         inbound.settle?(settlement)
     }
 
-    private mutating func refuse(
-        _ inbound: InboundMessage,
-        _ identity: MessageKey?,
-        _ error: BridgeError
-    ) async {
+    private mutating func refuse(_ inbound: InboundMessage, _ error: BridgeError) async {
         let letter = DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount)
-        let count = failures[key(of: inbound, identity)] ?? 0
+        let count = failures[inbound] ?? 0
         if inbound.settle != nil {
             do {
                 if try await !context.keep(letter, of: inbound, for: durableName) {
                     // A listener has committed its settlement after all, or another process has the message
                     // now.
-                    failures[key(of: inbound, identity)] = nil
+                    failures[inbound] = nil
                     return context.count(inbound.context?.isSettledByListener == true ? \.received : \.unfinished)
                 }
             } catch {
@@ -211,7 +215,7 @@ struct IncomingDelivery: Sendable {
                     return settle(inbound, .retry(after: delay), \.retried)
                 }
             }
-            failures[key(of: inbound, identity)] = nil
+            failures[inbound] = nil
         }
         context.lose(error, \.refused)
         await context.onDeadLetter?(letter)

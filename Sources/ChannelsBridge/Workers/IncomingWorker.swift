@@ -18,8 +18,8 @@ final class IncomingWorker: RouteWorker {
     /// Messages that are not durable and that listeners have yet to finish.
     private let unfinished = InFlight()
     private let task = Locked<Task<Void, Never>?>(nil)
-    /// Whether a message is being delivered.
-    private let isBusy = Atomic<Bool>(false)
+    /// How many messages were taken from the queue, and have not been delivered.
+    private let taken = Atomic<Int>(0)
 
     init(
         _ pattern: ChannelPattern,
@@ -57,15 +57,21 @@ final class IncomingWorker: RouteWorker {
 
     var isInbound: Bool { true }
 
+    /// Begins with one message, because the first may be one that ends processes.
+    private var subscription: TransportSubscription {
+        get throws {
+            TransportSubscription(
+                to: try context.configuration.subjects(matching: pattern),
+                durableName: isDurable ? delivery.durableName : nil,
+                group: isDurable ? nil : options.group?.text,
+                start: options.start,
+                prefetchLimit: 1,
+                prefetchByteLimit: share.bytes
+            )
+        }
+    }
+
     func start() async throws {
-        let subscription = TransportSubscription(
-            to: try context.configuration.subjects(matching: pattern),
-            durableName: isDurable ? delivery.durableName : nil,
-            group: isDurable ? nil : options.group?.text,
-            start: options.start,
-            prefetchLimit: min(context.configuration.prefetchLimit, share.messages),
-            prefetchByteLimit: share.bytes
-        )
         try await context.transport.subscribe(subscription) { [weak self] message in self?.take(message) }
     }
 
@@ -91,21 +97,54 @@ final class IncomingWorker: RouteWorker {
 
     func work() {
         let work = Task { [self] in
-            var delivery = delivery
+            var (delivery, limit) = (delivery, 1)
             while let (message, charge, dropped) = await queue.next() {
+                taken.wrappingAdd(1, ordering: .relaxed)
+                defer { taken.wrappingSubtract(1, ordering: .relaxed) }
                 // Posted by this task, because the transport's thread must not wait for listeners.
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
-                isBusy.store(true, ordering: .relaxed)
+                let isAlone = delivery.pause != nil || delivery.mayEndProcesses(message)
+                let wanted = isAlone ? 1 : min(context.configuration.prefetchLimit, share.messages)
+                if wanted != limit { limitPrefetch(to: wanted) }
+                limit = wanted
+                if isAlone {
+                    await clearQueue(&delivery)
+                    if let pause = delivery.pause {
+                        await context.isEnding.wait(atMost: pause, clock: context.configuration.clock)
+                    }
+                    if context.isEnding.isOpen { return context.count(\.unfinished) }
+                }
                 await delivery.deliver(message, charge)
-                isBusy.store(false, ordering: .relaxed)
             }
         }
         task.withLock { $0 = work }
     }
 
+    private func limitPrefetch(to limit: Int) {
+        guard isDurable, let subscription = try? subscription else { return }
+        context.transport.limitPrefetch(to: limit, of: subscription)
+        // The bridge may have ended meanwhile.
+        if limit > 0, context.isEnding.isOpen { context.transport.limitPrefetch(to: 0, of: subscription) }
+    }
+
+    /// Delivers what was taken together with a message that has to be delivered alone, or gives it back to the broker.
+    private func clearQueue(_ delivery: inout IncomingDelivery) async {
+        while let (other, charge, _) = queue.popFirst() {
+            guard delivery.pause != nil || delivery.mayEndProcesses(other) else {
+                await delivery.deliver(other, charge)
+                continue
+            }
+            context.count(\.retried)
+            // Not at once, because a transport that has asked for more messages would receive them again.
+            other.settle?(.retry(after: .seconds(1)))
+        }
+    }
+
     func finish() async {
-        // Durable messages that have not been delivered yet are left to the broker for the next subscriber.
+        // Durable messages that have not been delivered yet are left to the broker for the next subscriber, and no more
+        // are taken.
         if isDurable {
+            limitPrefetch(to: 0)
             context.count(\.unfinished, queue.closeAndEmpty().count)
         } else {
             try? await context.isDrained.wait()
@@ -113,6 +152,10 @@ final class IncomingWorker: RouteWorker {
         }
         await task.withLock { $0 }?.value
         await unfinished.wait()
+    }
+
+    var isIdle: Bool {
+        taken.load(ordering: .relaxed) == 0 && unfinished.count == 0 && (isDurable || queue.count == 0)
     }
 
     func abandon() {
@@ -124,6 +167,6 @@ final class IncomingWorker: RouteWorker {
     }
 
     func add(to statistics: inout BridgeStatistics) {
-        statistics.waitingToDeliver += queue.count + (isBusy.load(ordering: .relaxed) ? 1 : 0)
+        statistics.waitingToDeliver += queue.count + taken.load(ordering: .relaxed)
     }
 }

@@ -8,8 +8,8 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
     private let pattern: ChannelPattern
     private let format: MessageFormat
     private let ways: BridgeRoute.StateWays
-    /// The routes that take precedence.
-    private let earlier: [BridgeRoute.Part]
+    /// The routes that take precedence, and those that this one takes precedence over.
+    private let (earlier, later): ([BridgeRoute.Part], [BridgeRoute.Part])
     private let context: BridgeContext
     private let names = Locked(StateNames<StateWorker<State>>())
     private let token = Locked<ListenerToken?>(nil)
@@ -19,10 +19,11 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
         _ format: MessageFormat,
         _ ways: BridgeRoute.StateWays,
         shadowedBy earlier: [BridgeRoute.Part],
+        before later: [BridgeRoute.Part],
         _ context: BridgeContext
     ) {
         (self.pattern, self.format, self.context) = (pattern, format, context)
-        (self.ways, self.earlier) = (ways, earlier)
+        (self.ways, self.earlier, self.later) = (ways, earlier, later)
     }
 
     private var workers: [StateWorker<State>] { names.withLock { $0.all } }
@@ -30,14 +31,14 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
     var needs: TransportCapabilities { .lastValues }
 
     func start() async throws {
-        guard ways.receives else { return }
+        guard ways.receives || later.contains(where: { $0.ways?.receives == true }) else { return }
         let subjects = try context.configuration.subjects(matching: pattern)
         try await context.transport.watch(subjects) { [weak self] value in self?.arrived(value) }
     }
 
     func work() {
         for worker in names.withLock({ $0.begin() }) { worker.work() }
-        guard ways.sends else { return }
+        guard ways.sends || later.contains(where: { $0.ways?.sends == true }) else { return }
         let token = context.switchboard.states(matching: pattern).listen(priority: .last) { [weak self] post in
             guard post.origin == .local, let name = post.channelName else { return }
             self?.hear(name)
@@ -82,16 +83,18 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
         sender(of: name)?.listen(to: state, isInitial: false)
     }
 
+    private func left(for name: String) -> BridgeRoute.StateWays { earlier.left(of: ways, and: later, for: name) }
+
     private func sender(of name: String) -> StateWorker<State>? {
         if let known = names.withLock({ $0.worker(of: name) }) { return known }
-        guard earlier.left(of: ways, for: name).sends else { return nil }
+        guard left(for: name).sends else { return nil }
         return worker(of: name, isFromElsewhere: false)
     }
 
     /// Called by the transport.
     private func arrived(_ value: StoredValue) {
         let name = context.configuration.name(ofSubject: value.message.subject)
-        guard earlier.left(of: ways, for: name).receives else { return }
+        guard left(for: name).receives else { return }
         worker(of: name, isFromElsewhere: true)?.arrived(value)
     }
 
@@ -99,7 +102,7 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
         let found = names.withLock { names in
             names.worker(of: name, isFromElsewhere: isFromElsewhere) {
                 let place = StatePlace<State>(name, context.switchboard)
-                return StateWorker(name, place, format, earlier.left(of: ways, for: name), context)
+                return StateWorker(name, place, format, left(for: name), context)
             }
         }
         switch found {

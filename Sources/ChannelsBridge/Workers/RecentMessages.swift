@@ -41,3 +41,21 @@ extension RecentMessages<UInt64> {
         self[message] = min(self[message] ?? .max, number ?? 0)
     }
 }
+
+/// Remembers how often each message has failed: by the broker's identifier, or else by the envelope in its headers.
+extension RecentMessages<Int> {
+    /// How often it has failed here; nil if that is not known. Of a message that nothing identifies, only the broker
+    /// knows how often it came.
+    subscript(inbound: InboundMessage) -> Int? {
+        get { inbound.key.map { self[$0] } ?? (inbound.deliveryCount > 1 ? inbound.deliveryCount - 1 : nil) }
+        set { if let key = inbound.key { self[key] = newValue } }
+    }
+}
+
+extension InboundMessage {
+    fileprivate var key: MessageKey? {
+        if let identity { return MessageKey(identity) }
+        let (id, source) = (message.headers[TransportHeaders.id], message.headers[EventEnvelope.Header.source])
+        return id.map { MessageKey(message.subject, source ?? "", $0) }
+    }
+}

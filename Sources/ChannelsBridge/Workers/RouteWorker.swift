@@ -33,6 +33,9 @@ protocol RouteWorker: AnyObject, Sendable {
     /// done.
     func finish() async
 
+    /// Whether nothing would be left undone if the bridge ended now.
+    var isIdle: Bool { get }
+
     /// Gives up unfinished work at once, so that ``finish()`` returns soon.
     func abandon()
 
@@ -43,6 +46,7 @@ protocol RouteWorker: AnyObject, Sendable {
 extension RouteWorker {
     var needs: TransportCapabilities { [] }
     var isInbound: Bool { false }
+    var isIdle: Bool { true }
     func start() async throws {}
     func work() {}
     func caughtUp() async {}

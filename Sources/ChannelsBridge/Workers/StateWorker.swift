@@ -84,6 +84,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             var attempts = Attempts()
             defer { hasCaughtUp.open() }
             while !abandoned.isOpen {
+                checkListener()
                 let (action, isOver) = guarded.withLock { ($0.sync.next(), $0.isClosed && $0.sync.isSettled) }
                 if case .apply = action {} else { hasCaughtUp.open() }
                 switch action {
@@ -93,12 +94,19 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
                 case nil: await bell.wait()
                 }
             }
-            if !guarded.withLock({ $0.sync.isSettled }) { context.count(\.dropped) }
+            if !isIdle { context.count(\.dropped) }
         }
         guarded.withLock { $0.task = work }
     }
 
     func caughtUp() async { try? await hasCaughtUp.wait() }
+
+    /// Waits no longer for a listener that somebody has ended. The state still takes the values of others.
+    private func checkListener() {
+        let token = guarded.withLock { $0.token }
+        guard token?.isActive == false else { return }
+        guarded.withLock { if $0.token === token { $0.sync.isListening = false } }
+    }
 
     /// Listens to the state that now has the name, unless it already does.
     ///
@@ -109,7 +117,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             let before = (guarded.token, guarded.channel)
             guard sends, !guarded.isClosed, before.1 !== channel else { return (false, before) }
             // The listener will not receive a value that was being applied to a state that has been removed.
-            if before.1 != nil { guarded.sync.notApplied() }
+            if before.1 != nil { guarded.sync.isListening = true }
             (guarded.channel, guarded.token, guarded.isInitial) = (channel, nil, isInitial)
             guarded.registering += 1
             return (true, before)
@@ -156,7 +164,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     }
 
     /// Whether everything set here is stored, or was refused.
-    var isSettled: Bool { guarded.withLock { $0.sync.isSettled } }
+    var isIdle: Bool { guarded.withLock { $0.sync.isSettled } }
 
     /// Stores the value of this process again. As after any partition, the process that stores last wins
     /// everywhere. If the route also receives values, it stores its own only if the broker has none.
@@ -322,10 +330,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// Whether the state already has a value that arrives.
     ///
     /// An older value of this process may also be the broker's last: an earlier run stored it, or an older copy of the
-    /// storage was restored. If this route does not send, another route of the bridge does, and values of this process
-    /// are echoes.
+    /// storage was restored.
     private func isEcho(_ message: TransportMessage, from source: String?) -> Bool {
-        guard source == context.source else { return false }
-        return !sends || message.headers[TransportHeaders.id] == guarded.withLock { $0.newestOwn }
+        source == context.source && message.headers[TransportHeaders.id] == guarded.withLock { $0.newestOwn }
     }
 }

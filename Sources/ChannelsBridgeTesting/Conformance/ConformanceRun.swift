@@ -60,11 +60,12 @@ final class ConformanceRun: Sendable {
         _ name: String,
         _ board: Switchboard,
         _ routes: [BridgeRoute],
+        failureLimit: Int = 1,
         _ body: (Bridge) async throws -> Void
     ) async throws {
         let configuration = BridgeConfiguration(
             deadLetters: subject("dead"),
-            failureLimit: 1,
+            failureLimit: failureLimit,
             backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(1))
         )
         let bridge = Bridge(

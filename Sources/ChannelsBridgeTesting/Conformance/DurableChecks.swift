@@ -154,6 +154,25 @@ extension TransportConformance {
                 "51 messages were delivered \(texts.count) times"
             )
         },
+        check("howMuchADurableNameHoldsCanBeLimitedLater", needs: .durable) { run in
+            let (first, second) = (try await run.connected(), try await run.connected())
+            let name = run.durableName("limited")
+            let subscription = TransportSubscription(to: try run.pattern("a"), durableName: name, prefetchLimit: 1)
+            let (held, heard) = (Recorder<InboundMessage>(), Recorder<String>())
+            try await first.subscribe(subscription) { held.record($0) }
+            try await run.publish(numbered(20), to: "a", durable: true, on: second)
+            _ = await held.first(1)
+            first.limitPrefetch(to: 5, of: subscription)
+            _ = await held.first(5)
+            first.limitPrefetch(to: 0, of: subscription)
+            for message in held.all { message.settle?(.acknowledged) }
+            try await second.subscribe(to: try run.pattern("a"), durableName: name) { message in
+                message.settle?(.acknowledged)
+                heard.record(message.message.text)
+            }
+            let rest = await heard.first(15)
+            run.expect(held.count == 5 && Set(rest).count == 15, "one took \(held.count) messages, the other \(rest)")
+        },
         check("durableNamesAndPatternsAreApart", needs: .durable) { run in
             let transport = try await run.connected()
             let heard = Recorder<String>()

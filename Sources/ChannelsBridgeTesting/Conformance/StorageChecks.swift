@@ -102,13 +102,20 @@ extension TransportConformance {
             let attempts = Recorder<String>()
             let token = board[name].posts.listen { post in
                 attempts.record("\(post.message) \(post.delivery?.attempt ?? 0)")
-                try await run.transactions.settle(post, attempts.count > 1)
+                try await run.transactions.settle(post, attempts.count > 1 && post.message != "never")
             }
             let reader = run.durableName("reader")
-            try await run.running(reader, board, [.incoming(name, durable: true)]) { _ in
+            try await run.running(reader, board, [.incoming(name, durable: true)], failureLimit: 2) { bridge in
                 for text in ["first", "second"] { try await run.transactions.post(text, board[name], true) }
                 let all = await attempts.first(3)
                 run.expect(Set(all) == ["first 1", "first 2", "second 1"], "the attempts were \(all)")
+                // A transaction that is rolled back each time is a failure of the listener.
+                try await run.transactions.post("never", board[name], true)
+                while bridge.statistics.refused == 0 {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
+                run.expect(attempts.all.suffix(2) == ["never 1", "never 2"], "the attempts were \(attempts.all)")
             }
             withExtendedLifetime(token) {}
             let heard = Recorder<String>()
@@ -137,35 +144,47 @@ extension TransportConformance {
                 await Task.yield()
             }
         },
-        check("aMessageThatFailsIsKeptAsALetterAndPutBack", needs: .durable, requires: .messageStore) { run in
+        check("aMessageStaysTheSameThroughAnyNumberOfLetters", needs: .durable, requires: .messageStore) { run in
             let (board, name) = (Switchboard(), try ChannelName<String>(validating: run.subject("a")))
-            let heard = Recorder<String>()
-            let fails = Locked(true)
+            let heard = Recorder<(text: String, delivery: RemoteDelivery)>()
             let token = board[name].posts.listen { post in
-                heard.record(post.message)
-                if fails.withLock({ $0 }) { throw BridgeError(.refused) }
+                if let delivery = post.delivery { heard.record((post.message, delivery)) }
+                throw BridgeError(.refused)
             }
             let box = DeadLetterBox(run.subject("dead"))
+            var event = try TransportMessage(posting: "event", on: board[name])
+            try event.headers.set("a: b", for: "x-odd")
+            let sent = [event, try run.message("a", "\"without an envelope\"", headers: ["x-odd": "a: b"])]
             try await run.running(run.durableName("reader"), board, [.incoming(name, durable: true)]) { bridge in
                 let sender = try await run.connected()
-                for text in ["good", "bad"] {
-                    try await sender.publish(TransportMessage(posting: text, on: board[name]), durable: true)
+                for message in sent { try await sender.publish(message, durable: true) }
+                for round in 1...3 {
+                    while bridge.statistics.refused < round * sent.count {
+                        try Task.checkCancellation()
+                        await Task.yield()
+                    }
+                    let letters = try await box.letters(over: run.newTransport()).filter { $0.isPutBack != true }
+                    run.expect(letters.count == sent.count, "in round \(round), the letters are \(letters)")
+                    for (letter, message) in zip(letters, sent) {
+                        let lost = message.headers.filter { letter.message.headers[$0.name] != $0.value }
+                        run.expect(lost.isEmpty, "in round \(round), a letter has lost \(lost)")
+                    }
+                    switch round {
+                    case 1: _ = try await box.putBack(over: run.newTransport())
+                    case 2: for letter in letters { _ = try await box.putBack(letter.id, over: run.newTransport()) }
+                    default: for letter in letters { _ = try await box.drop(letter.id, over: run.newTransport()) }
+                    }
                 }
-                while bridge.statistics.refused < 2 {
-                    try Task.checkCancellation()
-                    await Task.yield()
-                }
-                let letters = try await box.letters(over: run.newTransport())
-                run.expect(letters.map(\.message.text) == ["\"good\"", "\"bad\""], "the letters are \(letters)")
-                run.expect(letters.allSatisfy { $0.isPutBack != true }, "a letter counts as put back: \(letters)")
-                fails.withLock { $0 = false }
-                if let good = letters.first { _ = try await box.putBack(good.id, over: run.newTransport()) }
-                if let bad = letters.last { _ = try await box.drop(bad.id, over: run.newTransport()) }
-                await heard.wait { $0.filter { $0 == "good" }.count == 2 }
                 let rest = try await box.letters(over: run.newTransport()).filter { $0.isPutBack != true }
                 run.expect(rest.isEmpty, "letters are left: \(rest)")
             }
             withExtendedLifetime(token) {}
+            for (text, all) in Dictionary(grouping: heard.all, by: \.text) {
+                run.expect(all.count == 3 && Set(all.map(\.delivery.id)).count == 1, "\(text) came as \(all)")
+                run.expect(all.allSatisfy { $0.delivery.attempt == 1 }, "attempts are not counted anew: \(all)")
+                let times = all.compactMap(\.delivery.secondsSince1970)
+                run.expect((times.max() ?? 0) - (times.min() ?? 0) < 0.002, "the time of \(text) changed: \(times)")
+            }
         },
         check("aRefusedMessageIsReplacedByItsLetterOnce", needs: [.durable, .replay]) { run in
             let (first, name) = (try await run.connected(), run.durableName("reader"))

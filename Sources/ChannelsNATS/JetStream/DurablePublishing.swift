@@ -109,7 +109,9 @@ struct Acknowledgement {
             self = found
             return
         }
-        guard let answer = try? JetStream.decoder.decode(Answer.self, from: Data(payload)) else {
+        guard (try? checkNesting(of: payload)) != nil,
+            let answer = try? JetStream.decoder.decode(Answer.self, from: Data(payload))
+        else {
             throw BridgeError.unreadable("the acknowledgement", on: subject)
         }
         if let refusal = answer.error {

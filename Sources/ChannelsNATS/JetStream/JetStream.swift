@@ -184,6 +184,9 @@ final class JetStream: Sendable {
             do {
                 let answer = try await inbox.request(message, timeout: min(rest, patience))
                 hasAnswered.store(true, ordering: .relaxed)
+                do { try checkNesting(of: answer.payload) } catch {
+                    throw BridgeError.unreadable("the answer", on: message.subject, error)
+                }
                 let json = Data(answer.payload)
                 guard let refusal = try? JetStream.decoder.decode(Refusal.Envelope.self, from: json).error else {
                     do { return try JetStream.decoder.decode(Answer.self, from: json) } catch {

@@ -43,7 +43,7 @@ struct PullState {
     private static let patience = Duration.milliseconds(250)
 
     /// The room for messages that were delivered and are not settled.
-    private var room: Room
+    var room: Room
     var allowed = Allowed()
     /// The pending request, and what is left of it.
     private var pending: (request: Request, messages: Int, bytes: Int?)?
@@ -143,6 +143,7 @@ struct PullState {
     }
 
     private func roomToAskFor(upTo largest: Int?) -> (messages: Int, bytes: Int?)? {
+        guard room.limit > 0 else { return nil }
         let free = room.free
         if let largest {
             let messages = min(free.messages, free.bytes / max(1, largest), allowed.messages)

@@ -9,7 +9,7 @@ struct SQLiteDurableName {
     let subscription: TransportSubscription
     let queue: HandlerQueue<InboundMessage>
     /// The largest number of messages that it holds. Others with the same name take the rest.
-    let limit: Int
+    var limit: Int
 
     var pattern: ChannelPattern { subscription.pattern }
 
@@ -35,7 +35,7 @@ struct SQLiteDurableName {
 
 /// How far this connection has read a durable name in the file, and how much of it this connection holds.
 struct SQLiteCursor {
-    let name: SQLiteDurableName
+    private(set) var name: SQLiteDurableName
     /// The number of the name in the file.
     private(set) var id: Int64
     /// The position in the file when it was last read.
@@ -49,7 +49,8 @@ struct SQLiteCursor {
 
     init(name: SQLiteDurableName, id: Int64, position: Int64) {
         (self.name, self.id, self.position, passed) = (name, id, position, position)
-        room = Room(messages: name.limit, bytes: name.subscription.prefetchByteLimit)
+        room = Room(messages: name.subscription.prefetchLimit, bytes: name.subscription.prefetchByteLimit)
+        room.limit = name.limit
     }
 
     /// The size of the next message, if there was no room for it.
@@ -77,6 +78,9 @@ struct SQLiteCursor {
     mutating func enter(_ new: SQLiteCursor) {
         (id, position, passed, mayHaveMore, nextBytes) = (new.id, new.position, new.passed, true, 1)
     }
+
+    /// Changes how many messages it may hold, also in later sessions.
+    mutating func limit(to limit: Int) { (name.limit, room.limit) = (limit, limit) }
 
     mutating func release(bytes: Int) { room.giveBack(bytes: bytes) }
 

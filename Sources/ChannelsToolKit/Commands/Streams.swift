@@ -187,7 +187,10 @@ struct Streams: AsyncParsableCommand {
     private static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        do { return try decoder.decode(type, from: Data(bytes)) } catch {
+        do {
+            try checkNesting(of: bytes)
+            return try decoder.decode(type, from: Data(bytes))
+        } catch {
             throw Failure("the server's answer cannot be read as \(type): \(error)")
         }
     }

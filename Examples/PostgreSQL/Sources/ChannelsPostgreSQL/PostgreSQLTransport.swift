@@ -154,6 +154,12 @@ public final class PostgreSQLTransport: Transport {
         try await mailbox.ask { $0.subscribe(Reading.Reader(pattern: pattern, onMessage: onMessage), $1) }
     }
 
+    /// Changes how many unsettled messages of a durable name this connection may hold.
+    public func limitPrefetch(to limit: Int, of subscription: TransportSubscription) {
+        guard let name = subscription.durableName else { return }
+        try? mailbox(subscription.pattern.text).send { $0.limit(name, subscription.pattern, to: limit) }
+    }
+
     // MARK: Last values
 
     /// Stores a last value.

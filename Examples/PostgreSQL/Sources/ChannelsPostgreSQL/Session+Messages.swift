@@ -4,7 +4,7 @@ internal import Foundation
 
 /// A subscription under a durable name.
 struct DurableName {
-    let subscription: TransportSubscription
+    var subscription: TransportSubscription
     let name: String
     let onMessage: @Sendable (InboundMessage) -> Void
     /// The number of the name in the table.
@@ -22,7 +22,7 @@ struct DurableName {
 
     mutating func release(_ bytes: Int) {
         // If there was no room before this, there may be more to claim now.
-        isWanting = isWanting || room == 0 || held == 1 || byteRoom < subscription.prefetchByteLimit / 2
+        isWanting = isWanting || room <= 0 || held == 1 || byteRoom < subscription.prefetchByteLimit / 2
         (held, heldBytes) = (held - 1, heldBytes - bytes)
     }
 
@@ -166,6 +166,14 @@ extension Session {
         guard delivery.token == token, let place = names.firstIndex(where: { $0.id == delivery.name }) else { return }
         names[place].release(delivery.byteCount)
         if let delay { after(delay + .milliseconds(1)) { $0.want(delivery.name) } }
+    }
+
+    func limit(_ name: String, _ pattern: ChannelPattern, to limit: Int) {
+        for place in names.indices
+        where names[place].name.utf8.elementsEqual(name.utf8) && names[place].subscription.pattern == pattern {
+            names[place].subscription.prefetchLimit = limit
+            names[place].isWanting = true
+        }
     }
 
     private func want(_ name: Int64) {

@@ -55,6 +55,12 @@ final class OutgoingWorker: RouteWorker {
         token.cancel()
     }
 
+    var isIdle: Bool {
+        var statistics = BridgeStatistics()
+        sender.add(to: &statistics)
+        return statistics.waitingToSend == 0
+    }
+
     func abandon() {
         // The listener ends first, because the sender waits for its messages.
         token.cancel()
