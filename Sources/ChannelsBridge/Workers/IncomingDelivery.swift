@@ -43,6 +43,7 @@ struct IncomingDelivery: Sendable {
     /// - Parameter charge: The charge of a message that is not durable, held until its listeners have
     ///   finished.
     mutating func deliver(_ inbound: InboundMessage, _ charge: Charge?) async {
+        if inbound.isOver?.isOpen == true { return }
         let message = inbound.message
         let name = context.configuration.name(ofSubject: message.subject)
         var identity: MessageKey?
