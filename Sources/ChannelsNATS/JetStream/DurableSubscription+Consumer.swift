@@ -55,7 +55,10 @@ extension DurableSubscription {
     private func lookAgain() async throws {
         do {
             let (stream, found) = (try await jetStream.stream(for: request.pattern), try await knownConsumer(consumer))
-            if stream == self.stream { return try _ = differences(from: found, request) }
+            guard stream != self.stream else {
+                _ = try differences(from: found, request)
+                return
+            }
             // First comes what is left for the name in the stream where the subjects were.
             if found.numPending == 0, found.numAckPending == 0 { needConsumer() }
         } catch let refusal as Refusal where refusal.reason == .notFound { needConsumer() } catch let error
