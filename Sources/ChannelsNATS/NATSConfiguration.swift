@@ -113,7 +113,7 @@ public struct NATSConfiguration: Sendable {
     /// How durable messages are delivered to a durable name.
     ///
     /// An existing name keeps its settings; differences are reported as `TransportEvent.failed` with the code
-    /// `settingsDiffer`.
+    /// `settingsDiffer`. With settings that would lose messages, the run of a bridge ends.
     public struct Deliveries: Sendable {
         /// How long the server waits for progress from a process before it redelivers that process's
         /// unsettled messages to another one with the same durable name. 8 seconds by default.

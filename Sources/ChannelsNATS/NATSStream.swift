@@ -6,8 +6,8 @@
 /// ```
 ///
 /// An existing stream of the same name is used unchanged; differences are reported as `TransportEvent.failed`
-/// with the code `settingsDiffer`, and as a fault of the switchboard. The subjects of two streams must not
-/// overlap.
+/// with the code `settingsDiffer`, and as a fault of the switchboard. With settings that would lose messages, the run
+/// of a bridge ends. The subjects of two streams must not overlap.
 public struct NATSStream: Sendable, Hashable {
     /// Where messages are stored.
     public enum Storage: Sendable, Hashable {

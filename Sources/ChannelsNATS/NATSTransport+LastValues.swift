@@ -52,7 +52,7 @@ extension NATSTransport {
         let isOfMany = pattern.onlyName == nil
         let watch = LastValueWatch(stored, isOfMany: isOfMany, session) { [bucket = session.streams.bucket] in
             let (value, revision) = ($0, $1)
-            let isDeleted = value[header: "KV-Operation"] != nil
+            let isDeleted = value[header: "KV-Operation"] != nil || value.isMarker
             bucket.found(value.subject, revision: revision, isDeleted: isDeleted)
             let subject = String(decoding: value.subject.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
             // Somebody has deleted it with a tool for the key-value store. States cannot be deleted, so
@@ -61,8 +61,6 @@ extension NATSTransport {
             do throws(BridgeError) {
                 onValue(StoredValue(try reader.read(value, subject: subject), revision: revision))
             } catch { relay.report(error) }
-        } onFailure: {
-            relay.report($0)
         } onLoss: {
             relay.report(.lastValuesLost(subject: pattern.text))
         }

@@ -78,7 +78,7 @@ public final class NATSTransport: Transport {
             switch event {
             case .interrupted: session?.inbox.failBound()
             case .disconnected: session?.interrupt()
-            case .reconnected: session?.restore { relay.report($0) }
+            case .reconnected: session?.restore()
             // Breaks the cycle: the session keeps the connection, which keeps this closure.
             case .closed: holder.withLock { $0 = nil }
             default: break
@@ -86,11 +86,7 @@ public final class NATSTransport: Transport {
         }
         do {
             let inbox = try await ReplyInbox.open(on: connection, configuration)
-            let session = Session(connection, inbox, configuration) {
-                relay.report(.lastValuesLost(subject: nil))
-            } onFailure: {
-                relay.report($0)
-            }
+            let session = Session(connection, inbox, configuration) { relay.report($0) }
             holder.withLock { $0 = session }
             return session
         } catch {
@@ -194,8 +190,6 @@ public final class NATSTransport: Transport {
                 inbound.secondsSince1970 = delivery.storedAt?.secondsSince1970
                 inbound.problem = problem
                 onMessage(inbound)
-            } onFailure: {
-                relay.report($0)
             }
         }
         try await session.keep(durable)

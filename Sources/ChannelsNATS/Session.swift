@@ -24,21 +24,17 @@ final class Session: Sendable {
     let streams: StreamSetup
     private let state = Locked(State())
 
-    /// - Parameters:
-    ///   - onLostValues: Called when the states are found to be lost.
-    ///   - onFailure: Called when the settings of a stream differ from the configuration, or when it has lost
-    ///     messages.
+    /// - Parameter onEvent: Called for what is found out about streams and consumers in the background.
     init(
         _ connection: NATSConnection,
         _ inbox: ReplyInbox,
         _ configuration: NATSConfiguration,
-        onLostValues: @escaping @Sendable () -> Void,
-        onFailure: @escaping @Sendable (BridgeError) -> Void
+        onEvent: @escaping @Sendable (TransportEvent) -> Void
     ) {
         self.connection = connection
         self.inbox = inbox
-        jetStream = JetStream(inbox, configuration, onLostMessages: onFailure)
-        streams = StreamSetup(jetStream, configuration, onLostValues: onLostValues, onDifference: onFailure)
+        jetStream = JetStream(inbox, configuration, onEvent: onEvent)
+        streams = StreamSetup(jetStream, configuration)
     }
 
     func keep(_ subscription: NATSSubscription) async throws {
@@ -111,7 +107,7 @@ final class Session: Sendable {
     ///
     /// A part that cannot be restored does not hold up the others. It is retried until the session is closed,
     /// or until the next reconnection.
-    func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
+    func restore() {
         jetStream.forgetStreams()
         state.withLock { state in
             guard !state.isClosed else { return }
@@ -121,7 +117,7 @@ final class Session: Sendable {
                 // This comes first, because the previous restoration may be waiting for the streams.
                 await streams.forget()
                 await before?.value
-                await self?.restoreAll(onFailure)
+                await self?.restoreAll()
             }
         }
     }
@@ -133,7 +129,7 @@ final class Session: Sendable {
         for durable in state.withLock({ $0.durables }) { durable.needConsumer() }
     }
 
-    private func restoreAll(_ onFailure: @Sendable (BridgeError) -> Void) async {
+    private func restoreAll() async {
         let (durables, watches) = state.withLock { ($0.durables, $0.watches) }
         for durable in durables { durable.restart() }
         let backoff = Backoff(first: .milliseconds(250), limit: .seconds(10))
@@ -144,7 +140,7 @@ final class Session: Sendable {
                 // The bucket is there, so the watches can continue by themselves.
                 return watches.forEach { $0.restart() }
             } catch {
-                if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }
+                if !Task.isCancelled { jetStream.report(BridgeError(wrapping: error)) }
             }
             attempts += 1
             try? await Task.sleep(for: backoff.delay(before: attempts))

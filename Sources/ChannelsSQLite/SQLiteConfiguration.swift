@@ -54,7 +54,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     // Only tests and tools change these.
 
     /// The maximum number of bytes of a body.
-    package var bodyLimit = 8 << 20
+    package var bodyLimit = Self.bodyLimit
+    static let bodyLimit = 8 << 20
     /// Whether the file and the tables must exist, and nothing is removed: for a tool that only observes.
     package var isObserver = false
 

@@ -71,6 +71,8 @@ public final class SQLiteTransport: Transport {
         var configuration = configuration
         // Resolved once, because the working directory may change.
         configuration.path = URL(filePath: configuration.path).path(percentEncoded: false)
+        // With a slash at its end, SQLite would open the file and look for its log elsewhere.
+        while configuration.path.count > 1, configuration.path.last == "/" { configuration.path.removeLast() }
         self.configuration = configuration
         phase = ConnectionPhase(configuration.path)
     }
@@ -138,14 +140,7 @@ public final class SQLiteTransport: Transport {
 
     func mailbox(_ subject: String? = nil) throws -> FileMailbox { try phase.connection(for: subject).mailbox }
 
-    private func check(_ message: TransportMessage) throws { try Self.check(message, configuration) }
-
-    static func check(_ message: TransportMessage, _ configuration: SQLiteConfiguration) throws {
-        guard message.body.count <= configuration.bodyLimit else {
-            let detail = "\(message.body.count) bytes, the limit is \(configuration.bodyLimit)"
-            throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
-        }
-    }
+    private func check(_ message: TransportMessage) throws { try message.check(upTo: configuration.bodyLimit) }
 
     // MARK: Messages
 
@@ -294,6 +289,15 @@ public final class SQLiteTransport: Transport {
         let connection = try phase.connection(for: pattern.text)
         let queue = connection.queue(onValue)
         try await connection.mailbox.ask { $0.watch(pattern, queue, $1) }
+    }
+}
+
+extension TransportMessage {
+    /// Throws ``BridgeError/Code/payloadTooLarge`` if the body is larger than a limit.
+    func check(upTo limit: Int) throws {
+        guard body.count <= limit else {
+            throw BridgeError(.payloadTooLarge, subject: subject, detail: "\(body.count) bytes, the limit is \(limit)")
+        }
     }
 }
 #endif

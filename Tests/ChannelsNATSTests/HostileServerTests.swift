@@ -120,7 +120,7 @@ struct HostileServerTests {
             asked.record(subject.split(separator: ".").dropFirst(2).prefix(2).joined(separator: "."))
             if subject.hasPrefix("$JS.API.STREAM.NAMES") { return .init(body: "{\"streams\":[\"SHOP\"]}") }
             guard subject.hasPrefix("$JS.API.CONSUMER.MSG.NEXT."), let name = subject.split(separator: ".").last else {
-                return .init(body: "{\"created\":\"x\",\"config\":{}}")
+                return .init(body: #"{"created":"x","config":{"ack_policy":"explicit","filter_subject":"shop.>"}}"#)
             }
             if number > 0 { return nil }
             return .init(subject: "shop.sale", reply: "$JS.ACK.SHOP.\(name).1.1.1.1.0", body: "soup")

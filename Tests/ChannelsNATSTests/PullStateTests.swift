@@ -42,7 +42,7 @@ struct PullStateTests {
         var state = started()
         _ = state.next()
         for _ in 0..<3 { state.received(bytes: 10) }
-        let isGone = state.ended(1, .over)
+        let isGone = state.received(.over, of: 1)
         #expect(!isGone)
         let second = state.next()
         #expect(second == .init(number: 2, messages: 1, bytes: 70))
@@ -71,7 +71,7 @@ struct PullStateTests {
         let start = ContinuousClock.now
         let answers = (UInt64(1)...4).map { number in
             _ = state.next(now: start)
-            if isSaid { _ = state.ended(number - 1, .over) }
+            if isSaid { _ = state.received(.over, of: number - 1) }
             return state.expire(now: start + PullState.requestLife * 2).isUnavailable
         }
         #expect(answers == [false, false, !isSaid, false])
@@ -83,7 +83,7 @@ struct PullStateTests {
         var state = started()
         _ = state.next()
         state.received(bytes: 60)
-        let isLost7 = state.ended(1, .tooLarge)
+        let isLost7 = state.received(.tooLarge, of: 1)
         #expect(!isLost7)
         let request8 = state.next()
         #expect(request8 == nil)
@@ -95,7 +95,7 @@ struct PullStateTests {
     @Test func messageLargerThanTheLimitIsFetchedAlone() {
         var state = started()
         _ = state.next()
-        let isLost10 = state.ended(1, .tooLarge)
+        let isLost10 = state.received(.tooLarge, of: 1)
         #expect(!isLost10)
         let request11 = state.next()
         #expect(request11 == .init(number: 2, messages: 1, bytes: nil))
@@ -138,11 +138,11 @@ struct PullStateTests {
     @Test func endOfAnEarlierRequestChangesNothing() {
         var state = started()
         _ = state.next()
-        let isLost14 = state.ended(1, .over)
+        let isLost14 = state.received(.over, of: 1)
         #expect(!isLost14)
         let request15 = state.next()
         #expect(request15?.number == 2)
-        let isLost16 = state.ended(1, .unavailable)
+        let isLost16 = state.received(.lookUp, of: 1)
         #expect(!isLost16)
         let request17 = state.next()
         #expect(request17 == nil)
@@ -151,7 +151,7 @@ struct PullStateTests {
     @Test func nothingIsAskedForUntilTheConsumerIsThereAgain() {
         var state = started()
         _ = state.next()
-        let isLost18 = state.ended(1, .unavailable)
+        let isLost18 = state.received(.lookUp, of: 1)
         #expect(isLost18)
         let request19 = state.next()
         #expect(request19 == nil)
@@ -160,20 +160,34 @@ struct PullStateTests {
         #expect(request20?.number == 2)
     }
 
-    @Test func noRequestAsksForMoreThanTheConsumerAllows() {
-        var pull = PullState(Room(messages: 100, bytes: 1_000))
-        pull.allowed = .init(messages: 2, bytes: 300, life: .milliseconds(100))
-        pull.start()
-        #expect(pull.next() == PullState.Request(number: 1, messages: 2, bytes: 300, life: .milliseconds(100)))
-        pull.received(bytes: 10)
-        pull.received(bytes: 10)
-        #expect(pull.next() == PullState.Request(number: 2, messages: 2, bytes: 300, life: .milliseconds(100)))
-        // What is larger than a request may ask for comes by itself, once there is nothing else.
-        _ = pull.ended(2, .tooLarge)
-        #expect(pull.next() == nil)
-        pull.settled(bytes: 10)
-        pull.settled(bytes: 10)
-        #expect(pull.next() == PullState.Request(number: 3, messages: 1, bytes: nil, life: .milliseconds(100)))
+    /// All that nats-server 2.9 to 2.12 say, from their source.
+    static let statuses: [(status: String, text: String, meaning: PullStatus)] = [
+        ("100", "Idle Heartbeat", .nothing), ("100", "FlowControl Request", .nothing),
+        ("400", "Bad Request - unexpected end of JSON input", .unknown),
+        ("400", "Bad Request - Not a Overflow Priority consumer", .unknown),
+        ("400", "Bad Request - Not a Pinned Client Priority consumer", .unknown),
+        ("400", "Bad Request - Priority must be between 0 and 9", .unknown),
+        ("400", "Bad Request - Priority Group missing", .lookUp),
+        ("400", "Bad Request - Invalid Priority Group", .unknown),
+        ("404", "No Messages", .over),
+        ("408", "Requests Pending", .over), ("408", "Request Timeout", .over), ("408", "Interest Expired", .over),
+        ("409", "Batch Completed", .nothing), ("409", "Message Size Exceeds MaxBytes", .tooLarge),
+        ("409", "Exceeded MaxRequestBatch of 2", .lookUp), ("409", "Exceeded MaxRequestExpires of 1ms", .lookUp),
+        ("409", "Exceeded MaxRequestMaxBytes of 9", .lookUp), ("409", "Exceeded MaxWaiting", .unknown),
+        ("409", "Consumer is push based", .lookUp), ("409", "Consumer Deleted", .lookUp),
+        ("409", "Leadership Change", .lookUp), ("409", "Server Shutdown", .lookUp),
+        ("412", "Required Api Level", .unknown),
+        ("423", "Nats-Wrong-Pin-Id", .lookUp), ("423", "Nats-Pin-Id mismatch", .lookUp),
+        ("503", "", .lookUp), ("599", "Of a later server", .unknown),
+    ]
+
+    @Test(arguments: statuses)
+    func whatAServerSaysHasOneMeaning(_ status: String, _ text: String, _ meaning: PullStatus) {
+        #expect(PullStatus(status, text) == meaning)
+        var state = started(2)
+        _ = state.next()
+        #expect(state.received(meaning, of: 1) == (meaning == .lookUp))
+        #expect(state.isPending == [.nothing, .unknown].contains(meaning))
     }
 }
 #endif

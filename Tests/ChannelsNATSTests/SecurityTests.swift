@@ -116,6 +116,30 @@ struct SecurityTests {
         try await peer.close()
     }
 
+    /// Otherwise a quotation mark would end the text, and the rest could be other members of the greeting.
+    @Test func credentialsAndNamesAreSentAsTheyAre() async throws {
+        let text = #"a"b\c","echo":false,"x":"ü"#
+        let quoted = #""a\"b\\c\",\"echo\":false,\"x\":\"ü""#
+        let options = ["user: \(quoted), password: \(quoted)", "token: \(quoted)"]
+        for (index, option) in options.enumerated() {
+            let server = try await NATSServer(.init(configuration: "authorization { \(option) }"))
+            let peer = try await Peer.connect(to: server) {
+                $0.authentication = index == 0 ? .password(user: text, password: text) : .token(text)
+                $0.name = text
+            }
+            // Its own messages come back: the member was not injected.
+            let received = try await peer.subscribe(to: "shop.sale")
+            try await peer.publish("x", to: "shop.sale")
+            #expect(await received.wait(count: 1).map(\.text) == ["x"])
+            try await peer.close()
+        }
+        for address in [#"nats://a"b@127.0.0.1"#, #"nats://a\b@127.0.0.1"#] {
+            let transport = NATSTransport(NATSConfiguration(servers: [address]))
+            let error = await #expect(throws: BridgeError.self) { try await transport.connect { _ in } }
+            #expect(error?.detail?.contains("is not the address of a server") == true)
+        }
+    }
+
     @Test func tokenAndNkeyAreAccepted() async throws {
         let withToken = try await NATSServer(.init(configuration: "authorization { token: \"s3cret\" }"))
         let peer = try await Peer.connect(to: withToken) { $0.authentication = .token("s3cret") }

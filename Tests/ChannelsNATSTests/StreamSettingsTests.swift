@@ -1,4 +1,5 @@
 #if NATS
+import Channels
 import ChannelsBridge
 import ChannelsTesting
 import Foundation
@@ -9,25 +10,72 @@ import Testing
 /// What is told of a stream that the server has with other settings, and what it refuses.
 @Suite(.fewServers, .hangLimit)
 struct StreamSettingsTests {
-    private func found(_ text: String) throws -> StreamSettings {
-        try JetStream.decoder.decode(StreamSettings.self, from: Data(text.utf8))
-    }
-
     /// An operator's stream that discards what is old loses messages that were acknowledged.
-    @Test func whatAFullStreamDiscardsIsCompared() throws {
-        let stream = NATSStream("SHOP", subjects: ["shop.>"])
-        #expect(stream.differences(from: try found(#"{"discard":"new"}"#)).isEmpty)
-        let differences = stream.differences(from: try found(#"{"discard":"old"}"#))
-        #expect(differences == ["what a full stream discards is old at the server and new in the code"])
+    @Test func whatDiffersAndDoesNoHarmIsTold() {
+        let stream = NATSStream("SHOP", subjects: ["shop.b", "shop.a"])
+        var found = stream.settings
+        found.values.merge([
+            "subjects": .list([.text("shop.b"), .text("shop.a")]), "sealed": .flag(false), "metadata": .members([:]),
+            "max_msg_size": .number(-1), "consumer_limits": .members(["max_ack_pending": .number(0)]),
+        ]) { $1 }
+        #expect(stream.differences(from: found).isEmpty)
+        found.values["discard"] = .text("old")
+        found.values["of_a_later_server"] = .number(7)
+        #expect(
+            stream.differences(from: found) == [
+                "discard is old at the server and new in the code",
+                "of_a_later_server is 7 at the server and unlimited in the code",
+            ]
+        )
     }
 
     /// A state would be gone after that time, and one that joins would set its own.
-    @Test func theAgeLimitOfTheBucketIsCompared() throws {
+    @Test func theAgeLimitOfTheBucketIsCompared() {
         var bucket = NATSStream("KV_channels", subjects: ["$KV.channels.>"])
         bucket.keepsLastValues = true
-        #expect(bucket.differences(from: try found(#"{"max_age":0,"max_bytes":1000}"#)).isEmpty)
-        let differences = bucket.differences(from: try found(#"{"max_age":60000000000}"#))
-        #expect(differences.count == 1 && differences[0].hasPrefix("limits.age is 60.0 seconds at the server"))
+        var found = bucket.settings
+        found.values["max_bytes"] = .number(1_000)
+        #expect(bucket.differences(from: found).isEmpty)
+        found.values["max_age"] = .number(60_000_000_000)
+        #expect(
+            bucket.differences(from: found) == ["limits.age is 60.0 seconds at the server and unlimited in the code"]
+        )
+    }
+
+    private static let unusable = [
+        #"{"subject_transform":{"src":"shop.>","dest":"bank.>"}}"#, #"{"no_ack":true}"#, #"{"allow_msg_counter":true}"#,
+        #"{"mirror":{"name":"OTHER"}}"#,
+    ]
+
+    /// What is published would not be stored, or be stored where nobody looks.
+    @Test(arguments: unusable)
+    func aStreamThatWouldLoseMessagesEndsTheRunWithTheNameOfTheSetting(settings: String) async throws {
+        let server = try await NATSServer(.init(jetStream: false))
+        let operatorOfTheServer = try await Peer.connect(to: server)
+        try await operatorOfTheServer.transport.respond(to: "$JS.API.STREAM.INFO.SHOP") { request in
+            let text = #"{"config":\#(settings),"created":"2026-01-01T00:00:00Z","state":{"last_seq":1}}"#
+            request.reply(TransportReply(body: Array(text.utf8)))
+        }
+        var configuration = NATSConfiguration(servers: [server.url])
+        configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
+        let bridge = Bridge(
+            "till",
+            switchboard: Switchboard(onFault: { _ in }),
+            transport: NATSTransport(configuration),
+            routes: [.outgoing(.number, durable: true)],
+            configuration: .patient
+        )
+        let error = await #expect(throws: BridgeError.self) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await bridge.run() }
+                try await bridge.waitUntilReady()
+                try await bridge.send(7, to: .number)
+                try await group.next()
+            }
+        }
+        let name = settings.split(separator: "\"")[1]
+        #expect(error?.code == .settingsDiffer && error?.detail?.contains("SHOP cannot be used: \(name) is") == true)
+        try await operatorOfTheServer.close()
     }
 
     /// It answers before it has what a majority has stored: otherwise its stream would count as an older one.

@@ -67,6 +67,18 @@ struct DurabilityTests {
         session.end()
     }
 
+    /// The log is the only place where it is until it is moved into the file.
+    @Test func whatIsWrittenToALogThatIsGoneIsNotAcknowledged() throws {
+        var environment = FileEnvironment()
+        environment.willCommit = { [path = file.path] in try FileManager.default.removeItem(atPath: path + "-wal") }
+        let session = try FileSession(SQLiteConfiguration(path: file.path), environment)
+        let error = #expect(throws: BridgeError.self) {
+            try session.write(isSynchronized: true) { _ = try SQLiteSchema.insert(message("soup"), durable: true, $0) }
+        }
+        #expect(error?.detail?.contains("its -wal, which has the latest messages, was removed") == true)
+        session.end()
+    }
+
     /// Which of them waits for the disk: those that are durable, and what somebody waits for.
     @Test func onlyDurableMessagesAreSynchronised() {
         typealias Change = CommitQueue.Change

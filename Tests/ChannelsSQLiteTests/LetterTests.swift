@@ -5,6 +5,7 @@ import ChannelsBridge
 import ChannelsTesting
 import Foundation
 import GRDB
+import GRDBSQLite
 import TestSupport
 import Testing
 
@@ -82,6 +83,35 @@ struct LetterTests {
         }
         #expect(try await box.putBack("2", over: over()).id == "2")
         #expect(try await box.letters(over: over()).map(\.isPutBack) == [false, true])
+    }
+
+    /// The letters before one that was put back stay in the table of what is not settled.
+    @Test func aLookDoesNotReadTheLettersThatAreLeft() throws {
+        let database = try DatabaseQueue(path: file.path)
+        try database.write { db in
+            try SQLiteSchema.prepare(db)
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 50000)
+                    INSERT INTO channels_unsettled SELECT 1 + n % 3, n, 1, NULL FROM numbers
+                    """
+            )
+            var reading = SQLiteReading()
+            reading.add(SQLiteReading.Plain(pattern: "shop.>", after: 0, queue: HandlerQueue { _ in }))
+            var hundreds = 0
+            sqlite3_progress_handler(
+                db.sqliteConnection,
+                100,
+                { count in
+                    count?.assumingMemoryBound(to: Int.self).pointee += 1
+                    return 0
+                },
+                &hundreds
+            )
+            defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
+            _ = try reading.read(db, ofOthers: false)
+            #expect(hundreds < 10)
+        }
     }
 
     @Test func aDroppedLetterIsGone() async throws {

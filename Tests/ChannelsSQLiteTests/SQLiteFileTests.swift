@@ -49,6 +49,16 @@ struct SQLiteFileTests {
         _ = await running.result
     }
 
+    /// No process could deliver it, nor keep it as a letter.
+    @Test func theOutboxRefusesABodyThatIsTooLarge() async throws {
+        let database = try DatabaseQueue(path: file.path)
+        let sale = Sale(dish: String(repeating: "x", count: 8 << 20), total: 1)
+        let error = await #expect(throws: BridgeError.self) {
+            try await database.write { try Switchboard()[.sold].post(sale, in: $0) }
+        }
+        #expect(error?.code == .payloadTooLarge && error?.detail?.contains("the limit is 8388608") == true)
+    }
+
     @Test func theChannelOfATypeHasNoOutbox() async throws {
         let database = try DatabaseQueue()
         let error = await #expect(throws: BridgeError.self) {
@@ -71,17 +81,17 @@ struct SQLiteFileTests {
         await isRefused { try await mailbox.perform(.task) { _, _ in } }
     }
 
-    /// A transport that is closed while nothing can be written ends all the same, and leaves what it held to others.
-    @Test func closingEndsWhileTheFileStaysLocked() async throws {
-        let transport = try await file.connected(SQLiteConfiguration(path: file.path, busyTimeout: .milliseconds(100)))
+    /// It leaves what it held to others, who find out by themselves that it has ended.
+    @Test func closingWithNothingToStoreDoesNotWaitForALockedFile() async throws {
+        let transport = try await file.connected()
         let held = Recorder<InboundMessage>()
         try await transport.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { held.record($0) }
         try await transport.publish(message("soup"), durable: true)
         await held.wait(count: 1)
         let foreign = try file.foreignDatabase()
         try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
-        let error = await #expect(throws: BridgeError.self) { try await transport.close(timeout: .patience) }
-        #expect(error?.code == .closingTimedOut && file.companions(after: "-member-").isEmpty)
+        try await transport.close(timeout: .patience)
+        #expect(file.companions(after: "-member-").isEmpty)
         try await foreign.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         let other = try await file.connected()
         let heard = try await hear("kitchen", on: other)
@@ -169,13 +179,29 @@ struct SQLiteFileTests {
         let missing = await failure(of: "/nowhere/at/all.sqlite")
         #expect(missing?.detail?.contains("/nowhere/at/all.sqlite: the file cannot be opened") == true)
         let isFolder = await failure(of: folder)
-        #expect(isFolder?.detail?.contains(folder) == true)
+        #expect(isFolder?.detail?.contains("\(folder.dropLast()): the file") == true)
         try Data(
             "this is not a database, and is longer than its header would be, which has 100 bytes in it ........".utf8
         )
         .write(to: URL(filePath: file.path))
         let foreign = await failure(of: file.path)
         #expect(foreign?.detail?.contains("\(file.path): this is not an SQLite database") == true)
+    }
+
+    /// With a log of its own beside each name, processes would lose what others have stored.
+    @Test func aFileWithASecondNameIsRefusedAtOnceAndLater() async throws {
+        let transport = try await file.connected()
+        let other = TemporaryFile()
+        #expect(link(file.path, other.path) == 0)
+        let error = await #expect(throws: BridgeError.self) {
+            try await transport.publish(message("lost"), durable: true)
+        }
+        for error in [error, await failure(of: file.path), await failure(of: other.path)] {
+            #expect(error?.code == .notConnected && error?.detail?.contains("which are hard links") == true)
+        }
+        unlink(other.path)
+        try await whenUnlocked { try await transport.publish(message("soup"), durable: true) }
+        try await transport.close(timeout: .patience)
     }
 
     @Test func tablesOfANewerVersionAreRefusedWithBothVersions() async throws {

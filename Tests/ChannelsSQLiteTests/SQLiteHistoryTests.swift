@@ -95,6 +95,56 @@ struct SQLiteHistoryTests {
         }
     }
 
+    /// The copy has no tables.
+    @Test func aCopyFromBeforeTheFirstMessageIsBegunAgain() async throws {
+        try await file.foreignDatabase().write { try $0.execute(sql: "CREATE TABLE orders (dish TEXT)") }
+        let (copy, failures) = (try copied(), Recorder<BridgeError>())
+        let reader = SQLiteTransport(path: file.path)
+        try await reader.connect { if case .failed(let error) = $0 { failures.record(error) } }
+        let heard = try await hear("kitchen", on: reader)
+        try await reader.publish(message("lost"), durable: true)
+        await heard.wait(count: 1)
+        try restore(copy)
+        #expect(await failures.wait(count: 1).map(\.code) == [.messagesLost])
+        try await whenUnlocked { try await reader.publish(message("new"), durable: true) }
+        #expect(await heard.wait(count: 2) == ["lost", "new"])
+        try await reader.close(timeout: .patience)
+    }
+
+    /// A bridge holds as many as its prefetch limit.
+    @Test func whatWasDeliveredBeforeAnOlderCopyIsNotHandledAfterIt() async throws {
+        let (board, gate, failures, heard) = (
+            Switchboard(onFault: { _ in }), Gate(), Recorder<Fault>(), Recorder<Int>()
+        )
+        let reader = Switchboard(onFault: { failures.record($0) })
+        let token = reader[.sold].listen { sale in
+            heard.record(sale.total)
+            if sale.total == 1 { await gate.wait() }
+        }
+        let bridge = Bridge(
+            "kitchen",
+            switchboard: reader,
+            transport: SQLiteTransport(path: file.path),
+            routes: [.incoming(.sold, durable: true)]
+        )
+        let running = Task { try await bridge.run() }
+        try await bridge.waitUntilReady()
+        let copy = try copied()
+        try await file.foreignDatabase().write { db in
+            for total in 1...20 { try board[.sold].post(Sale(dish: "soup", total: total), in: db) }
+        }
+        await heard.wait(count: 1)
+        try restore(copy)
+        await failures.wait { $0.contains { "\($0)".contains("messagesLost") } }
+        gate.open()
+        try await file.foreignDatabase().write { try board[.sold].post(Sale(dish: "new", total: 100), in: $0) }
+        await heard.wait { $0.contains(100) }
+        #expect(heard.all == [1, 100])
+        running.cancel()
+        _ = await running.result
+        withExtendedLifetime(token) {}
+    }
+
     /// Also where no message was stored since: names have come, and messages were settled.
     @Test func copyWithTheSameMessagesIsNoticedToo() async throws {
         let failures = Recorder<BridgeError>()
@@ -341,6 +391,7 @@ struct SQLiteHistoryTests {
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.
     /// The working directory of a process may change at any time.
+    /// A slash at its end leads to the same file.
     @Test func relativePathIsResolvedOnce() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "channels-\(UUID())").path()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -348,7 +399,7 @@ struct SQLiteHistoryTests {
         await #expect(processExitsWith: .success) { [folder = folder as String] in
             let manager = FileManager.default
             _ = manager.changeCurrentDirectoryPath(folder)
-            let transport = SQLiteTransport(path: "shop.sqlite")
+            let transport = SQLiteTransport(path: "shop.sqlite/")
             _ = manager.changeCurrentDirectoryPath("/")
             try await transport.connect { _ in }
             _ = manager.changeCurrentDirectoryPath("/tmp")

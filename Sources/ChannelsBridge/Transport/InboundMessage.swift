@@ -53,6 +53,10 @@ public struct InboundMessage: Sendable {
     /// - Throws: The errors of ``Transport/publish(_:durable:)`` for a durable message.
     public var refuse: (@Sendable (_ letter: TransportMessage) async throws -> Bool)?
 
+    /// Opens when the broker no longer knows the delivery, for example because an older copy of a file was restored.
+    /// Then the message is not handled any more.
+    package var isOver: Latch?
+
     /// Creates a message, for the author of a transport.
     ///
     /// - Parameter onSettled: For a durable message. Called once, on any thread: with its settlement, or with nil when

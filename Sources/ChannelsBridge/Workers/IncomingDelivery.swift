@@ -45,6 +45,7 @@ struct IncomingDelivery: Sendable {
     /// - Parameter charge: The charge of a message that is not durable, held until its listeners have
     ///   finished.
     mutating func deliver(_ inbound: InboundMessage, _ charge: Charge?) async {
+        if inbound.isOver?.isOpen == true { return }
         let message = inbound.message
         let name = context.configuration.name(ofSubject: message.subject)
         // A letter that this route does not name, or a message that another route of this bridge delivers.

@@ -29,7 +29,8 @@ final class ClientOptions {
             throw Self.unusable("NATSConfiguration.servers is empty; write nats://host:port")
         }
         for server in configuration.servers {
-            guard server.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), !server.isEmpty, Self.hasValidPort(server) else {
+            let isPlain = server.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !"\"\\".utf8.contains($0) }
+            guard isPlain, !server.isEmpty, Self.hasValidPort(server) else {
                 throw Self.unusable("'\(server.singleLine)' is not the address of a server; write nats://host:port")
             }
         }
@@ -42,7 +43,7 @@ final class ClientOptions {
             let reason = String(cString: natsStatus_GetText(status))
             throw Self.unusable("\(configuration.serverList) cannot be the addresses of servers: \(reason)")
         }
-        if let name = configuration.name { try set("name", natsOptions_SetName(pointer, name)) }
+        if let name = configuration.name { try set("name", natsOptions_SetName(pointer, escaped(name))) }
     }
 
     /// Whether an address has a valid port or none. The C client would use the last 16 bits of any number.
@@ -58,11 +59,12 @@ final class ClientOptions {
     private func setAuthentication(_ authentication: NATSConfiguration.Authentication) throws {
         switch authentication {
         case .none: break
-        case .password(let user, let password): try set("user", natsOptions_SetUserInfo(pointer, user, password))
-        case .token(let token): try set("token", natsOptions_SetToken(pointer, token))
+        case .password(let user, let password):
+            try set("user", natsOptions_SetUserInfo(pointer, escaped(user), escaped(password)))
+        case .token(let token): try set("token", natsOptions_SetToken(pointer, escaped(token)))
         case .nkey(let publicKey, let seedFile):
             try Self.checkReadable(seedFile)
-            try set("nkey", natsOptions_SetNKeyFromSeed(pointer, publicKey, seedFile))
+            try set("nkey", natsOptions_SetNKeyFromSeed(pointer, escaped(publicKey), seedFile))
         case .credentials(let file):
             try Self.checkReadable(file)
             try set("credentials", natsOptions_SetUserCredentialsFromFiles(pointer, file, nil))
@@ -102,6 +104,12 @@ final class ClientOptions {
         // With a deadline, the C client closes the socket after a write has timed out, and never continues in
         // the middle of a message.
         try set("write deadline", natsOptions_SetWriteDeadline(pointer, configuration.writeTimeout.milliseconds))
+    }
+
+    /// Escapes a text for JSON. The C client writes it between quotation marks as it is, so that a quotation mark
+    /// would end it, and what follows would be other members of the JSON.
+    private func escaped(_ text: String) throws -> String {
+        String(decoding: try JSONEncoder().encode(text).dropFirst().dropLast(), as: UTF8.self)
     }
 
     private func set(_ what: String, _ status: natsStatus) throws {

@@ -63,6 +63,9 @@ struct NATSMessage: OutgoingMessage, Hashable, Sendable {
         headers.first { $0.name == name }?.value
     }
 
+    /// Whether it stands for a message that the server has removed, because of its age or at somebody's request.
+    var isMarker: Bool { self[header: "Nats-Marker-Reason"] != nil }
+
     func checkBesidesSubject() throws(BridgeError) {
         if isChecked { return }
         if let reply { try WireRules.check(subject: reply) }

@@ -2,58 +2,60 @@
 import ChannelsBridge
 
 /// The request that creates a durable consumer, from which all processes with its name fetch messages.
-struct ConsumerRequest: Encodable {
-    struct Configuration: Encodable {
-        var durableName: String
-        var deliverPolicy: String
-        var optStartSeq: UInt64?
-        var optStartTime: String?
-        var filterSubject: String
-        var ackPolicy = "explicit"
-        var ackWait: Int64
-        /// No limit, because the server also counts deliveries to processes that were killed, and would
-        /// silently stop delivering the message.
-        var maxDeliver = -1
-        var maxAckPending: Int
-        var replayPolicy = "instant"
-        /// After how many nanoseconds without a subscriber the server deletes it; nil for never.
-        var inactiveThreshold: Int64?
-    }
-
+struct ConsumerRequest: Encodable, Sendable {
+    /// The stream that stores the subjects, once it is known.
     var streamName: String
-    var config: Configuration
+    private(set) var config: ServerSettings
+    /// The name of the consumer, and the pattern of the subjects that it delivers.
+    private(set) var consumer, pattern: String
+
+    private enum CodingKeys: String, CodingKey { case streamName, config }
 
     init(
-        stream: String,
         name: String,
         pattern: String,
         from start: ReplayStart?,
         _ deliveries: NATSConfiguration.Deliveries
     ) {
-        streamName = stream
-        config = Configuration(
-            durableName: Self.consumerName(name, pattern),
-            deliverPolicy: "all",
-            filterSubject: pattern,
-            ackWait: deliveries.acknowledgementWait.nanoseconds,
-            maxAckPending: deliveries.pendingLimit,
-            inactiveThreshold: deliveries.isTemporary ? Duration.seconds(300).nanoseconds : nil
-        )
+        (streamName, self.pattern, consumer) = ("", pattern, Self.consumerName(name, pattern))
+        config = ServerSettings([
+            "durable_name": .text(consumer),
+            "deliver_policy": .text("all"),
+            "filter_subject": .text(pattern),
+            "ack_policy": .text("explicit"),
+            "ack_wait": .number(deliveries.acknowledgementWait.nanoseconds),
+            // No limit, because the server also counts deliveries to processes that were killed, and would
+            // silently stop delivering the message.
+            "max_deliver": .number(-1),
+            "max_ack_pending": .number(Int64(deliveries.pendingLimit)),
+            "replay_policy": .text("instant"),
+        ])
+        // After how long without a subscriber the server deletes it.
+        if deliveries.isTemporary {
+            config.values["inactive_threshold"] = .number(Duration.seconds(300).nanoseconds)
+        }
         switch (start ?? .beginning).position {
         case .beginning: break
-        case .new: config.deliverPolicy = "new"
-        case .sequence(let number):
-            (config.deliverPolicy, config.optStartSeq) = ("by_start_sequence", max(1, number))
+        case .new: config.values["deliver_policy"] = .text("new")
+        case .sequence(let number): self = beginning(with: max(1, number))
         case .time(let seconds):
-            (config.deliverPolicy, config.optStartTime) = ("by_start_time", Timestamp(secondsSince1970: seconds).text)
+            config.values["deliver_policy"] = .text("by_start_time")
+            config.values["opt_start_time"] = .text(Timestamp(secondsSince1970: seconds).text)
         }
     }
+
+    /// Whether the consumer begins with what is stored after it was created.
+    var beginsWithNew: Bool { config.values["deliver_policy"] == .text("new") }
+
+    /// The sequence number with which the consumer begins, if it begins with one.
+    var firstSequence: Int64? { config.number("opt_start_seq") }
 
     /// Returns this request for a consumer that begins with a sequence number of the stream.
     func beginning(with sequence: UInt64) -> ConsumerRequest {
         var request = self
-        request.config.deliverPolicy = "by_start_sequence"
-        (request.config.optStartSeq, request.config.optStartTime) = (sequence, nil)
+        request.config.values["deliver_policy"] = .text("by_start_sequence")
+        request.config.values["opt_start_seq"] = .number(Int64(clamping: sequence))
+        request.config.values["opt_start_time"] = nil
         return request
     }
 
@@ -74,22 +76,12 @@ struct ConsumerRequest: Encodable {
 
 /// A consumer as the server describes it.
 struct KnownConsumer: Decodable {
-    struct Configuration: Decodable {
-        var ackWait: Int64?
-        var maxAckPending: Int?
-        var maxDeliver: Int?
-        /// The limits of one request; nil or zero for none.
-        var maxBatch: Int?
-        var maxBytes: Int?
-        var maxExpires: Int64?
-    }
-
     struct Position: Decodable {
         var consumerSeq: UInt64?
         var streamSeq: UInt64?
     }
 
-    var config: Configuration?
+    var config: ServerSettings
     var delivered: Position?
     var ackFloor: Position?
     var numPending: Int?
@@ -101,30 +93,41 @@ struct KnownConsumer: Decodable {
         (delivered?.consumerSeq == 0 ? delivered?.streamSeq : ackFloor?.streamSeq) ?? 0
     }
 
-    /// What one request may ask for.
-    var allowed: PullState.Allowed {
-        func limit<Number: BinaryInteger>(_ number: Number?) -> Number? { number.flatMap { $0 > 0 ? $0 : nil } }
-        return PullState.Allowed(
-            messages: limit(config?.maxBatch) ?? .max,
-            bytes: limit(config?.maxBytes) ?? .max,
-            life: limit(config?.maxExpires).map { .nanoseconds($0) } ?? .seconds(3_600)
-        )
-    }
-
     /// How long the server waits for progress before it delivers a message again.
-    var acknowledgementWait: Duration? { config?.ackWait.map { .nanoseconds($0) } }
+    var acknowledgementWait: Duration? { config.number("ack_wait").map { .nanoseconds($0) } }
 }
 
 extension ConsumerRequest {
-    /// Describes the settings that differ at the server. The start of a consumer is not compared, because an
-    /// existing one continues where it is.
-    func differences(from found: KnownConsumer) -> [String] {
-        var differences = SettingDifferences()
-        let (found, limit) = (found.config, SettingDifferences.limit as (Int) -> String)
-        differences.compare("acknowledgementWait", found?.ackWait, config.ackWait, SettingDifferences.time)
-        differences.compare("pendingLimit", found?.maxAckPending, config.maxAckPending)
-        differences.compare("the number of deliveries", found?.maxDeliver, config.maxDeliver, limit)
-        return differences.texts
+    /// What happens with the settings of a consumer with which it cannot be used.
+    private static let harms: [String: String] = {
+        let deaf = "messages would not be received"
+        let refused = "the server would refuse requests of this size"
+        return [
+            "ack_policy": "what a process has not handled when it ends would be lost",
+            "max_deliver": "the server would stop delivering a message that nobody has handled",
+            "headers_only": "messages would be received without their bodies",
+            "inactive_threshold": "the server would delete the durable name while no process runs",
+            "filter_subject": deaf, "filter_subjects": deaf, "deliver_subject": deaf, "priority_groups": deaf,
+            "max_batch": "\(refused); lower prefetchLimit", "max_bytes": "\(refused); lower prefetchByteLimit",
+            "max_expires": "the server would refuse requests",
+        ]
+    }()
+
+    /// Describes the settings that differ at the server: the first with which the consumer cannot be used, and
+    /// the others. The start of a consumer is not compared, because an existing one continues where it is.
+    ///
+    /// - Parameter largest: The most that this process requests at once.
+    func differences(
+        from found: ServerSettings,
+        requesting largest: (messages: Int, bytes: Int)
+    ) -> (harm: String?, harmless: [String]) {
+        var wanted = config
+        // The limits of one request.
+        for (name, needed) in [
+            ("max_batch", Int64(largest.messages)), ("max_bytes", Int64(largest.bytes)),
+            ("max_expires", PullState.requestLife.nanoseconds),
+        ] { if let limit = found.number(name) { wanted.values[name] = .number(limit > 0 ? max(limit, needed) : 0) } }
+        return wanted.differences(from: found, harms: Self.harms)
     }
 }
 #endif

@@ -12,26 +12,29 @@ extension DurableSubscription {
     func needConsumer() {
         // Before the stream is checked for lost messages, because afterwards it would seem to have lost them
         // twice.
-        let (last, origin) = state.withLock { state in
+        let (last, stream, origin) = state.withLock { state in
             state.pull.stop()
             state.needsConsumer = true
-            return (state.lastSequence, state.origin)
+            return (state.lastSequence, state.stream, state.origin)
         }
-        jetStream.heard(last, ofStream: request.streamName, origin)
+        jetStream.heard(last, ofStream: stream, origin)
     }
 
-    /// Creates the consumer again, and its stream, if the server has lost it.
+    /// Creates the consumer again, and its stream, if the server has lost it, and looks at it if nothing has come
+    /// for a while.
     func checkConsumer() {
         guard connection.isConnected else { return }
         state.withLock { state in
-            let isDue = state.needsConsumer && state.nextAttempt <= .now
+            let isSilent = !state.needsConsumer && state.lastHeard + jetStream.configuration.requestTimeout * 2 <= .now
+            let isDue = isSilent || state.needsConsumer && state.nextAttempt <= .now
             guard isDue, !state.isClosing, state.restarting == nil else { return }
+            state.lastHeard = .now
             state.restarting = Task { [weak self] in
                 var hasFailed = false
-                do { try await self?.createMissing() } catch {
+                do { try await isSilent ? self?.lookAgain() : self?.createMissing() } catch {
                     hasFailed = true
                     let error = BridgeError(wrapping: error)
-                    if !Task.isCancelled, error.code != .closed { self?.tell(error) }
+                    if !Task.isCancelled, ![.closed, .settingsDiffer].contains(error.code) { self?.tell(error) }
                 }
                 self?.state.withLock { state in
                     state.restarting = nil
@@ -45,7 +48,31 @@ extension DurableSubscription {
     /// Reports why the consumer could not be created, at the 1st, 2nd, 4th, 8th … failure in a row.
     private func tell(_ error: BridgeError) {
         let count = state.withLock { $0.failures + 1 }
-        if count & (count - 1) == 0 { onFailure(error) }
+        if count & (count - 1) == 0 { jetStream.report(error) }
+    }
+
+    /// Looks whether an administrator has moved the subjects to another stream, or changed the consumer.
+    private func lookAgain() async throws {
+        do {
+            let (stream, found) = (try await jetStream.stream(for: request.pattern), try await knownConsumer(consumer))
+            guard stream != self.stream else {
+                _ = try differences(from: found, request)
+                return
+            }
+            // First comes what is left for the name in the stream where the subjects were.
+            if found.numPending == 0, found.numAckPending == 0 { needConsumer() }
+        } catch let refusal as Refusal where refusal.reason == .notFound { needConsumer() } catch let error
+            as BridgeError
+            where error.code == .notStored
+        { needConsumer() }
+    }
+
+    /// Describes the settings that differ at the server. Throws, and ends the run, if the consumer cannot be used.
+    private func differences(from found: KnownConsumer, _ wanted: ConsumerRequest) throws -> [String] {
+        let largest = state.withLock { $0.pull.largest }
+        let (harm, harmless) = wanted.differences(from: found.config, requesting: largest)
+        guard let harm else { return harmless }
+        throw jetStream.unusable("the durable name \(name)", subject: request.pattern, because: harm)
     }
 
     private func createMissing() async throws {
@@ -74,11 +101,12 @@ extension DurableSubscription {
             (wanted, origin, isContinued) = try await requestNow()
             (found, isNew) = try await consumer(asWantedBy: wanted)
         } catch let refusal as Refusal {
-            throw BridgeError(wrapping: refusal, subject: request.config.filterSubject)
+            throw BridgeError(wrapping: refusal, subject: request.pattern)
         }
-        let differences = wanted.differences(from: found)
-        let (areNew, settlements) = state.withLock { state -> (Bool, [NATSMessage]) in
-            let areNew = state.differences != differences
+        let differences = try differences(from: found, wanted)
+        let (before, areNew, settlements) = state.withLock { state -> (String, Bool, [NATSMessage]) in
+            let (before, areNew) = (state.stream, state.differences != differences)
+            state.stream = wanted.streamName
             // The numbers have restarted, so settling an old message would settle one stored since.
             if isContinued == false {
                 (state.lastSequence, state.settlements) = (0, [])
@@ -93,11 +121,9 @@ extension DurableSubscription {
             // The consumer's own setting, because with another one the server could take this process for
             // dead.
             if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }
-            // An administrator may have created it, and may allow less than this would request.
-            state.pull.allowed = found.allowed
-            guard !state.needsConsumer else { return (areNew, []) }
+            guard !state.needsConsumer else { return (before, areNew, []) }
             defer { state.settlements = [] }
-            return (areNew, state.settlements)
+            return (before, areNew, state.settlements)
         }
         await tell(settlements)
         update { state in
@@ -107,16 +133,23 @@ extension DurableSubscription {
         }
         // If the stream was replaced, the loss is reported for the stream.
         if isNew, isContinued == true {
-            let start = wanted.config.optStartSeq.map { "with message \($0)" } ?? "where it began at first"
+            let start = wanted.firstSequence.map { "with message \($0)" } ?? "where it began at first"
             let detail = """
                 somebody deleted the durable name \(name) at the server; it begins again \(start), and what was not \
                 settled before that may be missing
                 """
-            onFailure(BridgeError(.messagesLost, subject: request.config.filterSubject, detail.singleLine))
+            jetStream.report(BridgeError(.messagesLost, subject: request.pattern, detail.singleLine))
+        }
+        if ![wanted.streamName, ""].contains(before) {
+            let detail = """
+                the stream \(wanted.streamName) stores it now instead of \(before); what \(name) has not handled of \(before) is not \
+                delivered any more
+                """
+            jetStream.report(BridgeError(.settingsDiffer, subject: request.pattern, detail.singleLine))
         }
         guard areNew, !differences.isEmpty else { return }
         let detail = "the durable name \(name) is used unchanged: \(differences.joined(separator: "; "))"
-        onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail: detail.singleLine))
+        jetStream.report(BridgeError(.settingsDiffer, subject: request.pattern, detail: detail.singleLine))
     }
 
     /// Tells the server which messages were settled without a connection, and returns when it knows.
@@ -131,29 +164,33 @@ extension DurableSubscription {
     /// Returns the consumer of the name, and whether it was created now. An existing one stays as it is,
     /// because another service or an operator may have created it.
     private func consumer(asWantedBy request: ConsumerRequest) async throws -> (KnownConsumer, isNew: Bool) {
-        do { return (try await knownConsumer(), false) } catch let refusal as Refusal where refusal.reason == .notFound
+        let consumer = "\(request.streamName).\(request.consumer)"
+        do { return (try await knownConsumer(consumer), false) } catch let refusal as Refusal
+            where refusal.reason == .notFound
         {}
         do {
             return (try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request), true)
         } catch let refusal as Refusal {
             // Another process may have been faster.
-            guard let found = try? await knownConsumer() else { throw refusal }
+            guard let found = try? await knownConsumer(consumer) else { throw refusal }
             return (found, false)
         }
     }
 
-    private func knownConsumer() async throws -> KnownConsumer {
+    private func knownConsumer(_ consumer: String) async throws -> KnownConsumer {
         try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
     }
 
     /// Returns the request that creates the consumer, the stream as it is now, and whether it is the stream
     /// in which this subscription began (nil if it has not begun).
     private func requestNow() async throws -> (ConsumerRequest, StreamIdentity, isContinued: Bool?) {
-        let (origin, last) = state.withLock { ($0.origin, $0.lastSequence) }
+        var request = request
+        request.streamName = try await jetStream.stream(for: request.pattern)
+        let (stream, origin, last) = state.withLock { ($0.stream, $0.origin, $0.lastSequence) }
         let now = try await jetStream.identity(ofStream: request.streamName)
         guard var origin else { return (request, now, nil) }
-        guard origin.isContinued(by: now), last <= now.lastSequence else {
-            // The stream was replaced and has lost its messages, so everything that it has now is new.
+        guard stream == request.streamName, origin.isContinued(by: now), last <= now.lastSequence else {
+            // It is another stream, or has lost its messages, so everything that it has now is new.
             let beginning = StreamIdentity(created: now.created, lastSequence: 0, subjects: 0, losses: now.losses)
             return (request.beginning(with: 1), beginning, false)
         }
@@ -161,9 +198,10 @@ extension DurableSubscription {
         origin.losses = now.losses
         // The consumer begins after the messages that the name had settled or this process has received. With
         // `new`, the server would skip those stored since.
-        return (request.config.deliverPolicy == "new" ? request.beginning(with: last + 1) : request, origin, true)
+        return (request.beginsWithNew ? request.beginning(with: last + 1) : request, origin, true)
     }
 
-    var consumer: String { "\(request.streamName).\(request.config.durableName)" }
+    private var stream: String { state.withLock { $0.stream } }
+    var consumer: String { "\(stream).\(request.consumer)" }
 }
 #endif

@@ -22,8 +22,11 @@ final class DurableSubscription: Sendable {
         var largest = Int.max
         /// Until when messages that this process has not handled may be redelivered.
         var returned: ContinuousClock.Instant?
-        /// The stream as it was when this subscription began.
+        /// The stream that stores the subjects, and the stream as it was when this subscription began.
+        var stream = ""
         var origin: StreamIdentity?
+        /// When a message last arrived, or the consumer was last looked at.
+        var lastHeard = ContinuousClock.now
         /// The highest sequence in the stream that has been received, or up to which the name had settled
         /// everything when the consumer was last found.
         var lastSequence: UInt64 = 0
@@ -35,8 +38,8 @@ final class DurableSubscription: Sendable {
         var failures = 0
         var nextAttempt = ContinuousClock.now
         var isClosing = false
-        /// Why the server refuses requests.
-        var obstacle: String?
+        /// The reported statuses that are not known.
+        var unknown: Set<String> = []
         var unsettled: UnsettledMessages
         /// The ``NATSConnection/epoch`` of the connection on which the consumer was last found.
         var epoch: Int?
@@ -65,7 +68,6 @@ final class DurableSubscription: Sendable {
     let name: String
     let request: ConsumerRequest
     private let onMessage: OnMessage
-    let onFailure: @Sendable (BridgeError) -> Void
     let state: Locked<State>
     /// The prefix of the subjects to which the server sends messages and the ends of requests. The number of
     /// a request follows it.
@@ -81,48 +83,42 @@ final class DurableSubscription: Sendable {
         _ name: String,
         _ request: ConsumerRequest,
         _ pull: PullState,
-        onMessage: @escaping OnMessage,
-        onFailure: @escaping @Sendable (BridgeError) -> Void
+        onMessage: @escaping OnMessage
     ) {
         (self.jetStream, self.streams, self.connection) = (jetStream, streams, connection)
         (self.name, self.request) = (name, request)
         inbox = jetStream.configuration.newInbox() + "."
-        (self.onMessage, self.onFailure) = (onMessage, onFailure)
+        self.onMessage = onMessage
         let wait = jetStream.configuration.deliveries.acknowledgementWait
         state = Locked(State(pull: pull, unsettled: UnsettledMessages(acknowledgementWait: wait)))
     }
 
     /// Subscribes, and creates the consumer if it does not exist.
     ///
-    /// - Parameters:
-    ///   - onMessage: Called on a thread of the C client.
-    ///   - onFailure: Called for what fails later, in the background.
+    /// - Parameter onMessage: Called on a thread of the C client.
     static func open(
         _ wanted: TransportSubscription,
         as name: String,
         on connection: NATSConnection,
         _ jetStream: JetStream,
         _ streams: StreamSetup,
-        onMessage: @escaping OnMessage,
-        onFailure: @escaping @Sendable (BridgeError) -> Void
+        onMessage: @escaping OnMessage
     ) async throws -> DurableSubscription {
         let deliveries = jetStream.configuration.deliveries
         let pattern = wanted.pattern.text
-        let stream = try await jetStream.stream(for: pattern)
         let durable = DurableSubscription(
             jetStream,
             streams,
             connection,
             name,
-            ConsumerRequest(stream: stream, name: name, pattern: pattern, from: wanted.start, deliveries),
+            ConsumerRequest(name: name, pattern: pattern, from: wanted.start, deliveries),
             PullState(
                 Room(
                     messages: min(wanted.prefetchLimit, deliveries.pendingLimit),
                     bytes: wanted.prefetchByteLimit
                 )
             ),
-            onMessage: onMessage,
-            onFailure: onFailure
+            onMessage: onMessage
         )
         let subscription = try await NATSSubscription.subscribe(
             to: durable.inbox + "*",
@@ -207,13 +203,13 @@ final class DurableSubscription: Sendable {
     /// another consumer.
     func place(of subject: String) -> (pattern: String, name: String)? {
         let tokens = subject.utf8.split(separator: UInt8(ascii: "."))
-        guard tokens.contains(where: { $0.elementsEqual(request.config.durableName.utf8) }) else { return nil }
-        return (request.config.filterSubject, name)
+        guard tokens.contains(where: { $0.elementsEqual(request.consumer.utf8) }) else { return nil }
+        return (request.pattern, name)
     }
 
     private func ask(_ wanted: PullState.Request) {
         let bytes = wanted.bytes.map { ",\"max_bytes\":\($0)" } ?? ""
-        let fetch = "{\"batch\":\(wanted.messages)\(bytes),\"expires\":\(wanted.life.nanoseconds)}"
+        let fetch = "{\"batch\":\(wanted.messages)\(bytes),\"expires\":\(PullState.requestLife.nanoseconds)}"
         // Not sent on a later connection, on which the consumer has to be looked up first.
         connection.sendNow(
             NATSMessage(
@@ -228,15 +224,17 @@ final class DurableSubscription: Sendable {
     private func received(_ received: OpaquePointer) {
         guard let reply = NATSMessage.reply(of: received) else { return ended(NATSMessage(received)) }
         // Anything else is not a delivery. Another client has published it.
-        guard let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
+        guard let delivery = Delivery(reply), delivery.consumer == request.consumer else { return }
         let message = NATSMessage(received)
         let bytes = message.sizeForServer
         update {
             $0.unsettled.hold(reply, bytes: bytes)
             $0.lastSequence = max($0.lastSequence, delivery.streamSequence)
+            $0.lastHeard = .now
             $0.pull.received(bytes: bytes)
-            $0.obstacle = nil
         }
+        // Stands for a message that the stream has removed.
+        if message.isMarker { return settle(reply, .acknowledged) }
         // Weak, so that a handler that keeps messages does not keep its subscription and connection alive.
         onMessage(message, delivery) { [weak self] settlement in
             if let settlement { self?.settle(reply, settlement) } else { self?.letGo(reply) }
@@ -277,28 +275,13 @@ final class DurableSubscription: Sendable {
             let status = message[header: "Status"]
         else { return }
         let text = message[header: "Description"] ?? ""
-        let end: PullState.End
-        switch status {
-        case "404", "408": end = .over
-        case "409" where text.hasPrefix("Message Size Exceeds"): end = .tooLarge
-        // The request asked for more than the consumer allows now. Once its time is over, the consumer and
-        // its limits are looked up.
-        case "409" where text.hasPrefix("Exceeded"): return tell(text)
-        default: end = .unavailable
-        }
-        if update({ $0.pull.ended(number, end) }) { needConsumer() }
-    }
-
-    /// Reports why the server delivers nothing. The same reason is not reported again until there was another
-    /// one, or a message arrived.
-    private func tell(_ text: String) {
-        let isNew = state.withLock { state in
-            defer { state.obstacle = text }
-            return state.obstacle != text
-        }
+        let meaning = PullStatus(status, text)
+        if update({ $0.pull.received(meaning, of: number) }) { needConsumer() }
+        guard meaning == .unknown else { return }
+        let isNew = state.withLock { $0.unknown.count < 100 && $0.unknown.insert("\(status) \(text)").inserted }
         guard isNew else { return }
-        let detail = "the server delivers nothing to the durable name \(name): \(text)"
-        onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail.singleLine))
+        let detail = "the server says about the durable name \(name): \(status) \(text)"
+        jetStream.report(BridgeError(.transportFailure, subject: request.pattern, detail.singleLine))
     }
 }
 #endif

@@ -12,19 +12,33 @@ final class JetStream: Sendable {
     let knownStreams = Locked(KnownStreams())
     /// Whether JetStream has ever answered. If it has, its silence is temporary.
     private let hasAnswered = Atomic(false)
+    /// Whether ``unusable(_:subject:because:)`` has ended the run.
+    private let hasEnded = Atomic(false)
     /// The streams of messages as they were last seen.
     private let seen = Locked<[String: StreamIdentity]>([:])
-    private let onLostMessages: @Sendable (BridgeError) -> Void
+    /// Called for what is found in the background.
+    let onEvent: @Sendable (TransportEvent) -> Void
 
-    /// - Parameter onLostMessages: Called when a stream is found to have lost messages.
     init(
         _ inbox: ReplyInbox,
         _ configuration: NATSConfiguration,
-        onLostMessages: @escaping @Sendable (BridgeError) -> Void
+        onEvent: @escaping @Sendable (TransportEvent) -> Void
     ) {
         self.inbox = inbox
         self.configuration = configuration
-        self.onLostMessages = onLostMessages
+        self.onEvent = onEvent
+    }
+
+    func report(_ error: BridgeError) { onEvent(.failed(error)) }
+
+    /// Ends the run of a bridge, because the server has something with other settings, with which messages
+    /// would be lost or not received.
+    ///
+    /// - Returns: The error to throw.
+    func unusable(_ what: String, subject: String, because harm: String) -> BridgeError {
+        let error = BridgeError(.settingsDiffer, subject: subject, "\(what) cannot be used: \(harm)".singleLine)
+        if !hasEnded.exchange(true, ordering: .relaxed) { onEvent(.closed(reason: error)) }
+        return error
     }
 
     /// Encodes the JSON of JetStream, whose keys look like `max_age`.
@@ -53,9 +67,9 @@ final class JetStream: Sendable {
         try WireRules.check(token: stream.name)
         for subject in stream.subjects { try WireRules.check(pattern: subject) }
         // Looked up first, so that a user who may not create streams can use an existing one.
-        do { return stream.differences(from: try await information(onStream: stream.name).0.config) } catch let refusal
-            as Refusal where refusal.reason == .notFound
-        {}
+        do {
+            return try await information(onStream: stream.name).0.config.map(stream.differences) ?? []
+        } catch let refusal as Refusal where refusal.reason == .notFound {}
         do {
             let _ = try await information(onStream: stream.name, creating: stream)
             return []
@@ -63,7 +77,7 @@ final class JetStream: Sendable {
             // Another process was faster, or is creating it at the same time. In the second case, the server
             // may already refuse its subjects, but not find the stream yet.
             guard let (found, _) = try? await information(onStream: stream.name) else { throw refusal }
-            return stream.differences(from: found.config)
+            return found.config.map(stream.differences) ?? []
         }
     }
 
@@ -90,16 +104,22 @@ final class JetStream: Sendable {
             let before = seen.withLock { $0[name] }
             let found: StreamInformation =
                 if let stream {
-                    try await call("STREAM.CREATE.\(name)", StreamSettings(stream))
+                    try await call("STREAM.CREATE.\(name)", stream.settings)
                 } else {
                     try await call("STREAM.INFO.\(name)", [String: String]())
                 }
+            if let settings = found.config,
+                let harm = ServerSettings([:]).differences(from: settings, harms: NATSStream.harms, others: false).harm
+            {
+                throw unusable("the stream \(name)", subject: name, because: harm)
+            }
             var identity = found.identity
             // `Bucket` reports the loss of states.
             guard found.created != nil, name != configuration.stateStream else { return (found, identity) }
             // A server that has just become the leader may answer before it has everything that a majority
             // has stored.
-            if let before, found.config?.numReplicas ?? 1 > 1, before.isAhead(of: identity), .now < deadline {
+            if let before, found.config?.number("num_replicas") ?? 1 > 1, before.isAhead(of: identity), .now < deadline
+            {
                 try await Task.sleep(for: .milliseconds(250))
                 continue
             }
@@ -122,7 +142,7 @@ final class JetStream: Sendable {
                     the server has another stream of this name than before, or an older one: what was stored and not \
                     handled everywhere may be lost\(numbers)
                     """
-                onLostMessages(BridgeError(.messagesLost, subject: name, detail))
+                report(BridgeError(.messagesLost, subject: name, detail))
             }
             return (found, identity)
         }
@@ -279,6 +299,9 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         case 10109: .notNow
         // The storage has failed in some way.
         case 10077: description.contains("exceed") ? .full : .notNow
+        // JetStream is not there for this account, the stream's settings are not valid, or there are too few
+        // servers for its replicas. Waiting does not change that.
+        case 10035, 10036, 10039, 10052, 10074: .other
         // With 429, a server from version 2.11 on has accepted more messages than it has stored.
         default: code >= 500 || code == 429 ? .notNow : .other
         }
@@ -291,7 +314,7 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
     var isOverlap: Bool { errCode == 10065 }
 
     /// Whether the subject has another last sequence than expected.
-    var isWrongSequence: Bool { errCode == 10071 }
+    var isWrongSequence: Bool { errCode == 10071 || errCode == 10164 }
 
     var description: String { "JetStream says: \((text ?? "no reason").singleLine) (\(errCode ?? code))" }
 }
@@ -328,7 +351,7 @@ struct StreamInformation: Decodable {
         var numSubjects: Int?
     }
 
-    var config: StreamSettings?
+    var config: ServerSettings?
     var created: String?
     var state: State?
 

@@ -49,7 +49,6 @@ final class LastValueWatch: Sendable {
     /// subject that is subscribed to in exactly that form.
     private let inbox: String
     private let onValue: @Sendable (NATSMessage, UInt64) -> Void
-    private let onFailure: @Sendable (BridgeError) -> Void
     /// Called when the single subject of a watch no longer has a value.
     private let onLoss: @Sendable () -> Void
     private let state = Locked(State())
@@ -62,7 +61,6 @@ final class LastValueWatch: Sendable {
         isOfMany: Bool,
         _ session: Session,
         onValue: @escaping @Sendable (NATSMessage, UInt64) -> Void,
-        onFailure: @escaping @Sendable (BridgeError) -> Void,
         onLoss: @escaping @Sendable () -> Void
     ) {
         (self.subject, self.isOfMany) = (subject, isOfMany)
@@ -73,7 +71,6 @@ final class LastValueWatch: Sendable {
         self.onLoss = onLoss
         connection = session.connection
         self.onValue = onValue
-        self.onFailure = onFailure
     }
 
     /// Returns when the currently stored values have been delivered.
@@ -126,7 +123,7 @@ final class LastValueWatch: Sendable {
                 if !Task.isCancelled {
                     // Reported for the watched subject, because the subject of the request differs each time.
                     let code = (error as? BridgeError)?.code ?? .transportFailure
-                    onFailure(BridgeError(code, subject: subject, underlyingError: error))
+                    jetStream.report(BridgeError(code, subject: subject, underlyingError: error))
                 }
             }
             let isDone = state.withLock { state in
@@ -224,7 +221,7 @@ final class LastValueWatch: Sendable {
         case .handOver(let revision, let bucket, let hasReplacedALostOne):
             if hasReplacedALostOne {
                 let detail = "the value was removed from the server, and another process has stored its own"
-                onFailure(BridgeError(.lastValuesLost, subject: subject, detail))
+                jetStream.report(BridgeError(.lastValuesLost, subject: subject, detail))
             }
             onValue(message, revision)
             openIfComplete { state in

@@ -14,29 +14,9 @@ struct PullState {
         let messages: Int
         /// Nil for no limit on their size.
         let bytes: Int?
-        /// How long the server keeps it.
-        var life = PullState.requestLife
     }
 
-    /// The most that the consumer allows one request to ask for.
-    struct Allowed: Hashable {
-        var messages = Int.max
-        var bytes = Int.max
-        var life = Duration.seconds(3_600)
-    }
-
-    /// Why the server ended a request.
-    enum End {
-        /// Everything that it asked for has arrived, or its time is over.
-        case over
-        /// The next message is larger than the bytes that it asked for.
-        case tooLarge
-        /// There is no such consumer, or no server that knows it.
-        case unavailable
-    }
-
-    /// How long the server keeps a request, unless the consumer allows less. It is short because closing
-    /// waits for its end: nats-server 2.9 loses its place if messages are returned while it still has a
+    /// How long the server keeps a request. It is short because closing waits for its end: nats-server 2.9 loses its place if messages are returned while it still has a
     /// request of a subscriber that has ended.
     static let requestLife = Duration.seconds(1)
     /// How long a request and the report of its end may be on their way.
@@ -44,7 +24,6 @@ struct PullState {
 
     /// The room for messages that were delivered and are not settled.
     var room: Room
-    var allowed = Allowed()
     /// The pending request, and what is left of it.
     private var pending: (request: Request, messages: Int, bytes: Int?)?
     /// When the pending request is over, whatever the server says.
@@ -61,6 +40,9 @@ struct PullState {
     private var isStopped = true
 
     init(_ room: Room) { self.room = room }
+
+    /// The most that one request asks for.
+    var largest: (messages: Int, bytes: Int) { (room.limit, room.byteLimit) }
 
     /// Requests messages from now on, without waiting for requests on an earlier connection or to an earlier
     /// consumer.
@@ -91,24 +73,17 @@ struct PullState {
         room.giveBack(bytes: bytes)
     }
 
-    /// Records that the server has ended a request.
+    /// Records what the server says about a request.
     ///
-    /// - Returns: Whether the consumer has to be created again before the next one.
-    mutating func ended(_ number: UInt64, _ end: End) -> Bool {
+    /// - Returns: Whether the consumer has to be looked up before the next one.
+    mutating func received(_ status: PullStatus, of number: UInt64) -> Bool {
+        guard status.endsRequest else { return false }
         silent = 0
         guard let (request, _, left) = pending, request.number == number else { return false }
         pending = nil
-        switch end {
-        case .over:
-            isOver = true
-            return false
-        case .tooLarge:
-            tooSmall = left
-            return false
-        case .unavailable:
-            isStopped = true
-            return true
-        }
+        if status == .tooLarge { tooSmall = left } else { isOver = true }
+        if status == .lookUp { isStopped = true }
+        return status == .lookUp
     }
 
     /// Ends the pending request when its time is up. nats-server 2.9.10 does not report the end of a partly
@@ -136,9 +111,8 @@ struct PullState {
         guard !isStopped, pending == nil, let (messages, bytes) = roomToAskFor(upTo: largest) else { return nil }
         isOver = false
         lastNumber += 1
-        let life = min(Self.requestLife, allowed.life)
-        let request = Request(number: lastNumber, messages: messages, bytes: bytes, life: life)
-        (pending, end) = ((request, messages, bytes), now + life + Self.patience)
+        let request = Request(number: lastNumber, messages: messages, bytes: bytes)
+        (pending, end) = ((request, messages, bytes), now + Self.requestLife + Self.patience)
         return request
     }
 
@@ -146,14 +120,12 @@ struct PullState {
         guard room.limit > 0 else { return nil }
         let free = room.free
         if let largest {
-            let messages = min(free.messages, free.bytes / max(1, largest), allowed.messages)
+            let messages = min(free.messages, free.bytes / max(1, largest))
             return messages > 0 ? (messages, nil) : room.isEmpty ? (1, nil) : nil
         }
-        let (most, mostBytes) = (min(room.limit, allowed.messages), min(room.byteLimit, allowed.bytes))
-        guard !room.isEmpty else { return tooSmall == mostBytes ? (1, nil) : (most, mostBytes) }
+        guard !room.isEmpty else { return tooSmall == room.byteLimit ? (1, nil) : (room.limit, room.byteLimit) }
         guard isOver || free.messages * 2 >= room.limit && free.bytes * 2 >= room.byteLimit else { return nil }
-        guard free.messages > 0, min(free.bytes, mostBytes) > tooSmall ?? 0 else { return nil }
-        return (min(free.messages, most), min(free.bytes, mostBytes))
+        return free.messages > 0 && free.bytes > tooSmall ?? 0 ? (free.messages, free.bytes) : nil
     }
 }
 #endif

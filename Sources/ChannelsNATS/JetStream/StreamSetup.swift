@@ -10,8 +10,6 @@ actor StreamSetup {
     /// The tasks that create the streams of messages and the bucket of states, or have created them.
     private var tasks: [Storage: Task<Void, any Error>] = [:]
     nonisolated let bucket = Bucket()
-    private let onLostValues: @Sendable () -> Void
-    private let onDifference: @Sendable (BridgeError) -> Void
     /// The reported differences by stream. They are reported again only if they change.
     private var differences: [String: [String]] = [:]
     /// How often everything was forgotten.
@@ -24,16 +22,8 @@ actor StreamSetup {
     /// Whether the streams of messages are there. Read without the actor, because every message needs it.
     private let hasMessages = Atomic<Bool>(false)
 
-    init(
-        _ jetStream: JetStream,
-        _ configuration: NATSConfiguration,
-        onLostValues: @escaping @Sendable () -> Void,
-        onDifference: @escaping @Sendable (BridgeError) -> Void
-    ) {
-        self.jetStream = jetStream
-        self.configuration = configuration
-        self.onLostValues = onLostValues
-        self.onDifference = onDifference
+    init(_ jetStream: JetStream, _ configuration: NATSConfiguration) {
+        (self.jetStream, self.configuration) = (jetStream, configuration)
     }
 
     /// Cancels pending creations, and creates nothing more.
@@ -88,7 +78,7 @@ actor StreamSetup {
         let found = try await jetStream.create(stream)
         guard differences.updateValue(found, forKey: stream.name) ?? [] != found, !found.isEmpty else { return }
         let detail = "the stream is used unchanged: \(found.joined(separator: "; "))"
-        onDifference(BridgeError(.settingsDiffer, subject: stream.name, detail: detail.singleLine))
+        jetStream.report(BridgeError(.settingsDiffer, subject: stream.name, detail: detail.singleLine))
     }
 
     /// Creates the streams of the configuration that are missing.
@@ -177,7 +167,7 @@ actor StreamSetup {
     private func identifyBucket() async throws {
         let known = bucket.mark
         let found = try await jetStream.identity(ofStream: configuration.stateStream)
-        if bucket.identify(found, known: known) { onLostValues() }
+        if bucket.identify(found, known: known) { jetStream.onEvent(.lastValuesLost(subject: nil)) }
     }
 }
 #endif

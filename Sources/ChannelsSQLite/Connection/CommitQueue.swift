@@ -155,6 +155,8 @@ struct CommitQueue {
             return giveUp(error, now)
         }
         if error.isLock {
+            // Without it, others find out by themselves that the connection has ended.
+            if waiting.count == 1, hasLast { return (take { _ in true }.map { ($0, nil) }, nil) }
             locked += lockPause
             if isLate { return giveUp(error, now, pause: Self.latePause) }
             earliest = now + lockPause

@@ -301,9 +301,9 @@ final class FileConnection {
             onSettled: { delivery.settle($0) }
         )
         message.secondsSince1970 = claim.time
-        message.context = delivery
+        (message.context, message.isOver) = (delivery, session?.isOver)
         message.refuse = { [configuration] letter in
-            try SQLiteTransport.check(letter, configuration)
+            try letter.check(upTo: configuration.bodyLimit)
             return try await delivery.refuse(keeping: letter)
         }
         return message

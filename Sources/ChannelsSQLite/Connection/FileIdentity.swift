@@ -6,12 +6,39 @@ internal import Foundation
 struct FileIdentity: Equatable, Sendable {
     private let device: UInt64
     private let number: UInt64
+    /// Whether other paths lead to it that are no symbolic links.
+    private let hasOtherNames: Bool
 
     /// Returns nil if there is no file.
     init?(_ path: String) {
         var found = stat()
         guard stat(path, &found) == 0 else { return nil }
         (device, number) = (UInt64(truncatingIfNeeded: found.st_dev), UInt64(found.st_ino))
+        hasOtherNames = found.st_nlink > 1
+    }
+
+    /// Throws ``BridgeError/Code/notConnected`` if SQLite's companion files could be beside another name of the file:
+    /// processes that use different names would not see each other's messages and locks.
+    static func checkHasOneName(_ path: String, _ location: String) throws {
+        var found = stat()
+        guard stat(path, &found) == 0, found.st_mode & S_IFMT == S_IFREG else { return }
+        let problem =
+            if found.st_nlink > 1 {
+                "the file has other names, which are hard links: remove them"
+            } else if isMounted(location) {
+                "the file is mounted by itself, as a container does: mount its folder"
+            } else {
+                nil as String?
+            }
+        if let problem { throw BridgeError(.notConnected, detail: "\(path): \(problem)") }
+    }
+
+    private static func isMounted(_ path: String) -> Bool {
+        let mounts = (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? ""
+        return mounts.split(separator: "\n").contains { mount in
+            // Spaces and the like are octal there.
+            mount.split(separator: " ").dropFirst(4).first?.replacing("\\040", with: " ") ?? "" == path
+        }
     }
 
     /// Throws ``BridgeError/Code/notConnected`` if the folder does not let this process see whether there is a file.

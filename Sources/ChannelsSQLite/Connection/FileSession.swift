@@ -28,6 +28,8 @@ final class FileSession {
     private let isSynchronized: Bool
     private var synchronous: Bool?
     private var mark: SQLiteMark
+    /// Opens when the session ends.
+    let isOver = Latch()
     /// Keeps the session a member, once it subscribes under a durable name.
     private var membership: SQLiteMembership?
 
@@ -44,9 +46,12 @@ final class FileSession {
         do {
             // Checked before it is opened for writing, which would change another program's file.
             if configuration.isObserver { try Self.checkIsThere(path) }
+            try FileIdentity.checkHasOneName(path, Self.location(of: path))
             let database = try DatabaseQueue(path: path, configuration: settings)
             mark = try database.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA journal_size_limit = \(Self.logLimit)")
+                // Otherwise Apple's systems count what is in the cache of the disk as written.
+                try db.execute(sql: "PRAGMA fullfsync = ON")
                 var mark: SQLiteMark?
                 let isKnown = try SQLiteSchema.isThere(db)
                 try db.inTransaction(isKnown ? .deferred : .immediate) {
@@ -58,12 +63,14 @@ final class FileSession {
             }
             self.database = database
         } catch { throw BridgeError(error, path: configuration.path) }
-        location =
-            realpath(path, nil).map { pointer in
-                defer { free(pointer) }
-                return String(cString: pointer)
-            } ?? path
+        location = Self.location(of: path)
         identities = FileIdentity.all(path, location)
+    }
+
+    private static func location(of path: String) -> String {
+        guard let pointer = realpath(path, nil) else { return path }
+        defer { free(pointer) }
+        return String(cString: pointer)
     }
 
     private static func checkIsThere(_ path: String) throws {
@@ -110,7 +117,7 @@ final class FileSession {
         _ body: (Database) throws -> Result
     ) throws -> Result {
         try check()
-        return try transaction(.immediate, isSynchronized: isSynchronized, makesRoom: isProbe) { db in
+        let result = try transaction(.immediate, isSynchronized: isSynchronized, makesRoom: isProbe) { db in
             let before = db.totalChangesCount
             if isProbe {
                 try SQLiteSchema.prepare(db)
@@ -121,6 +128,9 @@ final class FileSession {
             try environment.willCommit()
             return (result, try SQLiteMark(token, db))
         }
+        // What was written to a log that is gone by now counts as not written.
+        try check()
+        return result
     }
 
     private func transaction<Result>(
@@ -174,6 +184,7 @@ final class FileSession {
         let found = FileIdentity.all(path, location)
         guard found != identities else { return }
         try FileIdentity.checkIsVisible(path)
+        try FileIdentity.checkHasOneName(path, location)
         let what =
             if found[0] != identities[0] {
                 "the file was removed or replaced: stop all processes that use it, delete what is left of -wal and -shm"
@@ -220,6 +231,7 @@ final class FileSession {
 
     /// Ends the membership and closes the file. The last connection moves the write-ahead log into the file.
     func end() {
+        isOver.open()
         membership = nil
         // Otherwise SQLite would remove the write-ahead log of the file that is there now.
         if zip(FileIdentity.all(path, location), identities).contains(where: { $0 != nil && $0 != $1 }) { keepLog() }

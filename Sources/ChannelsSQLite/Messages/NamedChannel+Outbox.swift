@@ -26,8 +26,8 @@ extension NamedChannel where Message: Encodable {
     ///   - subjectPrefix: The `BridgeConfiguration.subjectPrefix` of the receiving bridges, empty by default.
     ///     Bridges with another prefix do not receive the message.
     ///   - db: Your database, inside the transaction.
-    /// - Throws: The error of the codec; a `BridgeError` for the channel of a type, which has no name, or if
-    ///   a newer version has created the tables; a `DatabaseError`.
+    /// - Throws: The error of the codec; a `BridgeError` for the channel of a type, which has no name, for a body
+    ///   of more than 8 MiB, or if a newer version has created the tables; a `DatabaseError`.
     public func post(
         _ message: Message,
         type: String? = nil,
@@ -42,6 +42,7 @@ extension NamedChannel where Message: Encodable {
             codec: codec,
             subjectPrefix: subjectPrefix
         )
+        try message.check(upTo: SQLiteConfiguration.bodyLimit)
         try SQLiteSchema.prepare(db)
         _ = try SQLiteSchema.insert(message, durable: true, db)
     }

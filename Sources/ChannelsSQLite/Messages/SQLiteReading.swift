@@ -73,8 +73,19 @@ struct SQLiteReading {
         hasMore = false
         if !plain.isEmpty || !cursors.isEmpty {
             try readMessages(db, &found)
+            // From one name to the next in the index, because a name may have very many.
             let free = try Int64.fetchSet(
-                db.cachedStatement(sql: "SELECT DISTINCT consumer FROM channels_unsettled WHERE holder IS NULL")
+                db.cachedStatement(
+                    sql: """
+                        WITH RECURSIVE free (id) AS (
+                            SELECT MIN(consumer) FROM channels_unsettled WHERE holder IS NULL
+                            UNION ALL
+                            SELECT (SELECT MIN(consumer) FROM channels_unsettled WHERE holder IS NULL AND consumer > id)
+                            FROM free WHERE id IS NOT NULL
+                        )
+                        SELECT id FROM free WHERE id IS NOT NULL
+                        """
+                )
             )
             if !free.isEmpty {
                 for place in cursors.indices where free.contains(cursors[place].id) {

@@ -31,22 +31,19 @@ struct SQLiteClaiming {
     mutating func claim(_ db: Database) throws {
         var open = cursors.indices.filter { cursors[$0].hasRoom && cursors[$0].mayHaveMore }
         guard !open.isEmpty else { return }
-        let names = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT id, position, name, pattern FROM channels_consumers")
-        )
-        .reduce(into: [Int64: Row]()) { $0[$1[0]] = $1 }
+        let find = try db.cachedStatement(sql: "SELECT position, name, pattern FROM channels_consumers WHERE id = ?")
         try open.removeAll { place in
             let cursor = cursors[place]
             cursors[place].mayHaveMore = false
             // Somebody may have removed the name, and in a file that was repaired by hand, another name may
             // have its number.
-            guard let row = names[cursor.id], ExactText(row[2]) == cursor.name.name,
-                ExactText(row[3]) == ExactText(cursor.name.pattern.text)
+            guard let row = try Row.fetchOne(find, arguments: [cursor.id]), ExactText(row[1]) == cursor.name.name,
+                ExactText(row[2]) == ExactText(cursor.name.pattern.text)
             else {
                 missing.append(place)
                 return true
             }
-            cursors[place].passed = max(cursor.passed, row[1])
+            cursors[place].passed = max(cursor.passed, row[0])
             return try !claimFree(place, db)
         }
         try claimNew(open, db)

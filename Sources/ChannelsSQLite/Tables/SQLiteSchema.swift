@@ -192,6 +192,14 @@ struct SQLiteMark {
     /// has another message with the remembered number, or does not know the member. Numbers are never used
     /// again, so a message that is missing was removed.
     func isKnown(_ token: String, to db: Database) throws -> Bool {
+        do { return try matches(token, db) } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            // The copy may be older than the tables.
+            if try SQLiteSchema.isThere(db) { throw error }
+            return false
+        }
+    }
+
+    private func matches(_ token: String, _ db: Database) throws -> Bool {
         let (changes, mark) = try Self.changes(db)
         guard changes >= self.changes, changes > self.changes || mark == self.mark else { return false }
         guard try ownChanges == nil || Self.changes(of: token, db) == ownChanges else { return false }
