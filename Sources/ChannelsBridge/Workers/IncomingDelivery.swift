@@ -101,9 +101,6 @@ struct IncomingDelivery: Sendable {
             let detail = "the broker has delivered it \(inbound.deliveryCount) times, the deliveryLimit is \(limit)"
             throw BridgeError(.tooManyFailures, subject: arrival.subject, detail: detail)
         }
-        guard (before ?? 0) < context.configuration.failureLimit else {
-            throw tooMany(before ?? 0, arrival.subject, BridgeError(.refused, detail: "a transaction was rolled back"))
-        }
         let deliver: Deliver
         do { deliver = try decode(arrival) } catch {
             return try retryUndecodable(inbound, BridgeError.from(error, subject: arrival.subject))
@@ -119,6 +116,10 @@ struct IncomingDelivery: Sendable {
                 // If the transaction was committed, this changes nothing. Otherwise, the listener has failed.
                 let count = (before ?? 0) + 1
                 failures[inbound] = count
+                guard count < context.configuration.failureLimit else {
+                    let cause = BridgeError(.refused, detail: "a transaction was rolled back")
+                    throw tooMany(count, arrival.subject, cause)
+                }
                 return settle(inbound, .retry(after: backoff.delay(before: count)), \.received)
             }
             failures[inbound] = nil
