@@ -150,7 +150,7 @@ final class Session: Sendable {
     func limitPrefetch(to limit: Int, of name: String, on pattern: String) {
         let most = min(limit, jetStream.configuration.deliveries.pendingLimit)
         for durable in state.withLock({ $0.durables })
-        where durable.name.hasBytes(of: name) && durable.request.config.filterSubject.hasBytes(of: pattern) {
+        where durable.name.hasBytes(of: name) && durable.request.pattern.hasBytes(of: pattern) {
             durable.update { $0.pull.room.limit = most }
         }
     }
