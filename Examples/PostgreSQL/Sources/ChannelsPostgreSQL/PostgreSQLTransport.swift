@@ -157,7 +157,7 @@ public final class PostgreSQLTransport: Transport {
     /// Changes how many unsettled messages of a durable name this connection may hold.
     public func limitPrefetch(to limit: Int, of subscription: TransportSubscription) {
         guard let name = subscription.durableName else { return }
-        try? mailbox(subscription.pattern.text).send { $0.limit(name, subscription.pattern, to: limit) }
+        _ = try? mailbox(subscription.pattern.text).send { $0.limit(name, subscription.pattern, to: limit) }
     }
 
     // MARK: Last values
