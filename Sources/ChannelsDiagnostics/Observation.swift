@@ -11,13 +11,17 @@ final class Observation: SwitchboardInstrument {
         var own = Switchboard.Diagnostics.off
         var tools: [(tool: ObjectIdentifier, diagnostics: Switchboard.Diagnostics)] = []
         var unreceived: [ExactText: (type: any Any.Type, posts: Int)] = [:]
-        var watched: [Watched] = []
+        /// By their lists.
+        var watched: [ObjectIdentifier: Watched] = [:]
+        var watchedFirst = 0
         /// At this number of watched channels, deallocated ones are removed.
         var mostWatched = 64
 
         var diagnostics: Switchboard.Diagnostics { tools.reduce(own) { $0.combined(with: $1.diagnostics) } }
 
-        var living: [Watched] { watched.filter { !$0.list.hasClosed } }
+        var living: [Watched] {
+            watched.values.filter { !$0.list.hasClosed }.sorted { $0.number < $1.number }
+        }
     }
 
     /// A channel that is shown in addition to the named ones, and held weakly. Its list is kept until it is
@@ -28,6 +32,8 @@ final class Observation: SwitchboardInstrument {
         let messageType: String
         let list: ListenerList
         weak var channel: AnyObject?
+        /// In the order in which channels were first watched.
+        var number = 0
     }
 
     /// For how many names without a channel posts are counted.
@@ -82,18 +88,19 @@ final class Observation: SwitchboardInstrument {
 
     func watch(_ channel: Watched) {
         let former = guarded.withLock { guarded in
-            let former = guarded.watched
-            if former.count >= guarded.mostWatched {
-                guarded.watched = guarded.living
+            var former: [Watched] = []
+            if guarded.watched.count >= guarded.mostWatched {
+                former = guarded.watched.values.filter { $0.list.hasClosed }
+                for closed in former { guarded.watched[ObjectIdentifier(closed.list)] = nil }
                 guarded.mostWatched = 2 * guarded.watched.count + 64
             }
-            if let place = guarded.watched.firstIndex(where: { $0.list === channel.list }) {
-                guarded.watched[place] = channel
-            } else {
-                guarded.watched.append(channel)
-            }
+            var channel = channel
+            let known = guarded.watched[ObjectIdentifier(channel.list)]
+            if known == nil { guarded.watchedFirst += 1 }
+            channel.number = known?.number ?? guarded.watchedFirst
+            guarded.watched[ObjectIdentifier(channel.list)] = channel
             // Released without the lock.
-            return former
+            return (former, known)
         }
         withExtendedLifetime(former) {}
     }

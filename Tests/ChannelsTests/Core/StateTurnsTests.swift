@@ -53,7 +53,7 @@ struct StateTurnsTests {
     }
 
     private func entry() -> ListenerEntry {
-        ListenerEntry([], owner: nil, route: nil, site: PackedSite(#fileID, #line), call: .nothing)
+        ListenerEntry(.none, owner: nil, route: nil, site: PackedSite(#fileID, #line), call: .nothing)
     }
 
     @Test func whoSetsAloneDeliversAtOnceAndTheRoleIsFreeAfterwards() {

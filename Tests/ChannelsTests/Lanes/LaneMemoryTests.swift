@@ -178,7 +178,7 @@ struct LaneMemoryTests {
             let message = (0, 0, 0, 0, 0, 0, 0, 0)
             let channel = Channel<(Int, Int, Int, Int, Int, Int, Int, Int)>()
             let read = Tally()
-            let count = 100
+            let count = 25
             let tasks = (0..<count).map { _ in
                 let messages = channel.messages()
                 return Task { for await _ in messages { read.add() } }

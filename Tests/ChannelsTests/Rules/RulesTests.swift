@@ -8,7 +8,7 @@ import Testing
 /// `Scripts/verify rules N` tries so many seeds.
 struct RulesTests {
     private static let parts = 4
-    private static let seeds = ProcessInfo.processInfo.environment["CHANNELS_RULES"].flatMap { Int($0) } ?? 20_000
+    private static let seeds = ProcessInfo.processInfo.environment["CHANNELS_RULES"].flatMap { Int($0) } ?? 2_000
 
     @Test(arguments: 0..<parts) func listenersHearWhatTheRulesSay(part: Int) async {
         await onThreads(1) { _ in

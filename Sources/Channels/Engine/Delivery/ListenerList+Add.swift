@@ -5,7 +5,7 @@ extension ListenerList {
     @inline(__always)
     func makeEntry(_ listener: __shared Registration, isCounted: Bool = false) -> ListenerEntry {
         let (owner, isolation, details) = (listener.owner, listener.isolation, listener.details)
-        var state: ListenerState = owner == nil ? [] : .owned
+        var state: ListenerState = owner == nil ? .none : .owned
         var route: ListenerRoute?
         // Other listeners have neither a mailbox nor counts.
         if details != nil || isolation != nil || isCounted {

@@ -105,7 +105,7 @@ extension ListenerList {
         guard state.isOld(before: frame.pointee.number) else { return 0 }
         guard !frame.pointee.checksAll else { return deliverWithChecks(frame, listener) }
         let routing = state.routing
-        if routing.subtracting(.counted).isEmpty { return call(frame, listener, state) }
+        if routing.subtracting(.counted) == .none { return call(frame, listener, state) }
         switch routing {
         case .forwarding: return forward(frame, listener)
         case .waitsForReader:

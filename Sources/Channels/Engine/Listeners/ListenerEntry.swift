@@ -86,7 +86,7 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
     }
 
     /// Sets the number, and clears bits.
-    final func renumber(_ number: UInt64, clearing bits: ListenerState = []) {
+    final func renumber(_ number: UInt64, clearing bits: ListenerState = .none) {
         var known = state
         while true {
             let (exchanged, original) = word.compareExchange(
@@ -104,7 +104,7 @@ package final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guar
 
     @inline(__always)
     final var isCancelled: Bool {
-        !ListenerState(rawValue: word.load(ordering: .sequentiallyConsistent)).isDisjoint(with: .cancelled)
+        ListenerState(rawValue: word.load(ordering: .sequentiallyConsistent)).contains(.cancelled)
     }
 
     private func didChangePausing() {
