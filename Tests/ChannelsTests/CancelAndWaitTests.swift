@@ -134,36 +134,32 @@ struct CancelAndWaitTests {
 
     @Test func afterCancelAndWaitNoneRunsAndNoneWillBegin() async {
         let channel = Channel<Int>()
-        let isOver = Tally()
-        async let posting: Void = onThreads(2) { _ in while isOver.value == 0 { channel.post(1) } }
-        for _ in 0..<100 {
-            let running = Tally()
-            let calls = Tally()
-            let token = channel.listen { _ in
-                running.add()
-                calls.add()
-                running.add(-1)
+        await whilePosting(on: channel, threads: 2) {
+            for _ in 0..<100 {
+                let running = Tally()
+                let calls = Tally()
+                let token = channel.listen { _ in
+                    running.add()
+                    calls.add()
+                    running.add(-1)
+                }
+                await wait(for: calls.value) { $0 > 0 }
+                await token.cancelAndWait()
+                let count = calls.value
+                #expect(running.value == 0)
+                await Task.yield()
+                #expect(calls.value == count)
             }
-            await wait(for: calls.value) { $0 > 0 }
-            await token.cancelAndWait()
-            let count = calls.value
-            #expect(running.value == 0)
-            await Task.yield()
-            #expect(calls.value == count)
         }
-        isOver.add()
-        await posting
     }
 
     @Test func endlessPostingDoesNotKeepCancelAndWaitWaiting() async {
         let channel = Channel<Int>()
-        let isOver = Tally()
         let tokens = (0..<50).map { _ in channel.listen { _ in } }
-        async let posting: Void = onThreads(3) { _ in while isOver.value == 0 { channel.post(1) } }
-        for token in tokens { await token.cancelAndWait() }
-        #expect(channel.isEmpty)
-        isOver.add()
-        await posting
+        await whilePosting(on: channel, threads: 3) {
+            for token in tokens { await token.cancelAndWait() }
+            #expect(channel.isEmpty)
+        }
     }
 
     #if os(macOS) || os(Linux)  // The systems with exit tests.

@@ -89,13 +89,11 @@ struct ChurnTests {
     @Test func noClosureIsKeptWherePostsEndWhileItsListenerIsCancelled() async {
         let channel = Channel<Int>()
         let living = Tally()
-        let isOver = Tally()
-        async let posting: Void = onThreads(1) { _ in while isOver.value == 0 { channel.post(1) } }
-        for _ in 0..<50_000 {
-            channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }.cancel()
+        await whilePosting(on: channel, threads: 1) {
+            for _ in 0..<50_000 {
+                channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }.cancel()
+            }
         }
-        isOver.add()
-        await posting
         #expect(living.value == 0)
     }
 }

@@ -100,16 +100,14 @@ struct FreeingTests {
 
     @Test func endlessPostingDoesNotKeepACancelledListenersClosure() async {
         let channel = Channel<Int>()
-        let isOver = Tally()
         let living = Tally()
-        async let posting: Void = onThreads(3) { _ in while isOver.value == 0 { channel.post(1) } }
-        for _ in 0..<500 {
-            let token = channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
-            token.cancel()
+        await whilePosting(on: channel, threads: 3) {
+            for _ in 0..<500 {
+                let token = channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
+                token.cancel()
+            }
+            await wait(for: living.value) { $0 == 0 }
         }
-        await wait(for: living.value) { $0 == 0 }
-        isOver.add()
-        await posting
     }
 
     @Test(arguments: [false, true])

@@ -127,3 +127,15 @@ actor Clerk {
 
     func note(_ number: Int) { notes.append(number) }
 }
+
+/// Posts on threads, as often as they can, while a body runs.
+///
+/// - Parameter body: Of a higher priority, so that it waits for no task of another test, while the threads take the
+///   processors.
+func whilePosting(on channel: Channel<Int>, threads: Int, _ body: @escaping @Sendable () async -> Void) async {
+    let isOver = Tally()
+    async let posting: Void = onThreads(threads) { _ in while isOver.value == 0 { channel.post(1) } }
+    await Task<Void, Never>(priority: .high) { await body() }.value
+    isOver.add()
+    await posting
+}

@@ -1,5 +1,6 @@
 import Channels
 import ChannelsTesting
+import Foundation
 import Testing
 
 /// `postAndWait`, `setAndWait` and `updateAndWait` with a limit of time.
@@ -47,7 +48,7 @@ struct TimedPostTests {
         let token = state.updates.listen { [gate] value in
             heard.record(value)
             // On a thread of its own: the turn lasts.
-            if value == 1 { while !gate.isOpen {} }
+            if value == 1 { while !gate.isOpen { sched_yield() } }
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await onThreads(1) { _ in state.set(1) } }
