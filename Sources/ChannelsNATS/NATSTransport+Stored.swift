@@ -25,15 +25,11 @@ extension NATSTransport {
 
 extension NATSTransport: MessageStore {
     /// Returns the next stored messages that match a pattern, in the order in which they were stored.
-    public func stored(
-        after number: UInt64,
-        matching pattern: ChannelPattern,
-        atMost limit: Int,
-        settledBy name: String
-    ) async throws -> [StoredMessage] {
+    public func stored(after number: UInt64, matching pattern: ChannelPattern, atMost limit: Int) async throws
+        -> [StoredMessage]
+    {
         let jetStream = try session.jetStream
         let stream = try await jetStream.stream(for: pattern.text)
-        let box = try await jetStream.consumer(name, pattern.text, stream)
         var page: [StoredMessage] = []
         var (last, bytes) = (number, 0)
         while page.count < limit, bytes < 16 << 20,
@@ -46,17 +42,11 @@ extension NATSTransport: MessageStore {
                 StoredMessage(
                     number: found.seq,
                     message,
-                    secondsSince1970: found.time.flatMap { Timestamp($0)?.secondsSince1970 },
-                    isSettled: box.map { $0.hasSettled(found.seq) } ?? false
+                    secondsSince1970: found.time.flatMap { Timestamp($0)?.secondsSince1970 }
                 )
             )
         }
         return page
-    }
-
-    /// Removes the message, because NATS can only settle messages that it has delivered.
-    public func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
-        try await remove(number, on: pattern)
     }
 
     /// Removes a stored message, for all durable names.
@@ -151,12 +141,6 @@ private struct KeptMessage: Decodable {
 
 extension KnownConsumer {
     fileprivate var unsettledCount: Int { (numPending ?? 0) + (numAckPending ?? 0) }
-
-    /// Whether it has settled a message; nil for messages delivered after one that is not settled.
-    fileprivate func hasSettled(_ number: UInt64) -> Bool? {
-        if number <= settledUpTo || numAckPending == 0 && number <= delivered?.streamSeq ?? 0 { return true }
-        return number > delivered?.streamSeq ?? 0 ? false : nil
-    }
 }
 
 extension JetStream {
@@ -215,14 +199,9 @@ extension JetStream {
             status.names.append(one)
         }
         if let deadLetters, holds(deadLetters, stream) {
-            let box = ConsumerRequest.consumerName(DeadLetterBox.durableName, deadLetters)
-            if let box = consumers.first(where: { $0.name == box }) {
-                status.deadLetters = (box.numPending ?? 0) + (box.numAckPending ?? 0)
-            } else {
-                // The user may lack the permission.
-                let found: SubjectCounts? = try? await call("STREAM.INFO.\(name)", ["subjects_filter": deadLetters])
-                status.deadLetters = found.map { $0.state?.subjects?.values.reduce(0, +) ?? 0 }
-            }
+            // The user may lack the permission.
+            let found: SubjectCounts? = try? await call("STREAM.INFO.\(name)", ["subjects_filter": deadLetters])
+            status.deadLetters = found.map { $0.state?.subjects?.values.reduce(0, +) ?? 0 }
         }
         return status
     }

@@ -17,6 +17,7 @@ struct AlteredTransport: Transport {
     var revises: @Sendable (UInt64) -> UInt64 = { $0 }
     var counts: @Sendable (Int) -> Int = { $0 }
     var finds: @Sendable ([StoredMessage]) -> [StoredMessage] = { $0 }
+    var removes: @Sendable () -> Bool = { true }
     var repliesWith: @Sendable (TransportReply) -> TransportReply = { $0 }
     /// Whether a check has interrupted the connection.
     var isInterrupted: @Sendable () -> Bool = { false }
@@ -109,22 +110,14 @@ struct AlteredStore: MessageStore {
         altered.counts(try await altered.base.unsettledCount(of: name, on: pattern))
     }
 
-    func stored(
-        after number: UInt64,
-        matching pattern: ChannelPattern,
-        atMost limit: Int,
-        settledBy name: String
-    ) async throws -> [StoredMessage] {
-        altered.finds(
-            try await altered.base.stored(after: number, matching: pattern, atMost: limit, settledBy: name)
-        )
-    }
-
-    func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
-        try await altered.base.settle(number, of: name, on: pattern)
+    func stored(after number: UInt64, matching pattern: ChannelPattern, atMost limit: Int) async throws
+        -> [StoredMessage]
+    {
+        altered.finds(try await altered.base.stored(after: number, matching: pattern, atMost: limit))
     }
 
     func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {
+        guard altered.removes() else { return }
         try await altered.base.remove(number, on: pattern)
     }
 

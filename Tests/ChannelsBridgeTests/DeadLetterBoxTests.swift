@@ -21,7 +21,7 @@ struct DeadLetterBoxTests {
         let published = Recorder<TransportMessage>()
         try await wire.subscribe(to: ">") { published.record($0.message) }
         let transport = InMemoryTransport(broker)
-        #expect(try await box.putBack(over: transport, atMost: 1, quiet: .patience) == 1)
+        #expect(try await box.putBack(over: transport, atMost: 1) == 1)
         try await wire.close(timeout: .seconds(1))
         #expect(published.count == 1)
         return published.all.first
@@ -51,17 +51,17 @@ struct DeadLetterBoxTests {
     }
 
     /// The process is ended between the two.
-    @Test func letterPutBackAgainBeforeItWasSettledIsStoredOnce() async throws {
+    @Test func letterPutBackAgainBeforeItWasRemovedIsStoredOnce() async throws {
         let wire = try await connectedTransport(broker)
         var letter = try letter("dead.shop.sold", from: "shop.sold")
         try letter.headers.set("7", for: TransportHeaders.id)
         try await wire.publish(letter, durable: true)
         let stored = Recorder<InboundMessage>()
         try await wire.subscribe(to: "shop.sold", durableName: "kitchen") { stored.record($0) }
-        var unsettling = AlteredTransport(broker)
-        unsettling.receives = { [InboundMessage($0.message, identity: $0.identity, sequence: $0.sequence)] }
+        var killed = AlteredTransport(broker)
+        killed.removes = { false }
         for _ in 0..<2 {
-            #expect(try await DeadLetterBox("dead").putBack(over: unsettling, atMost: 1, quiet: .patience) == 1)
+            #expect(try await DeadLetterBox("dead").putBack(over: AlteredStore(altered: killed), atMost: 1) == 1)
         }
         #expect(stored.count == 1)
         try await wire.close(timeout: .seconds(1))
@@ -79,7 +79,7 @@ struct DeadLetterBoxTests {
         let published = Recorder<String>()
         try await wire.subscribe(to: ">") { published.record($0.message.subject) }
         await #expect { _ = try await box.putBack("1", over: store) } throws: { ($0 as? BridgeError)?.code == .refused }
-        #expect(try await box.putBack(over: store, quiet: .patience) == 1)
+        #expect(try await box.putBack(over: store) == 1)
         #expect(published.all == ["shop.sold"])
         try await wire.close(timeout: .seconds(1))
     }
@@ -111,14 +111,14 @@ struct DeadLetterBoxTests {
         let box = DeadLetterBox("dead")
         for _ in 0..<2 {
             let error = await #expect(throws: BridgeError.self) {
-                try await box.putBack(over: refusing, quiet: .milliseconds(20))
+                try await box.putBack(over: AlteredStore(altered: refusing))
             }
             #expect(error?.code == .unsupported && error?.subject == "shop.closed")
             #expect(published.all == ["shop.a", "shop.b"])
         }
         isMended.open()
         let error = await #expect(throws: BridgeError.self) {
-            try await box.putBack(over: refusing, quiet: .milliseconds(20))
+            try await box.putBack(over: AlteredStore(altered: refusing))
         }
         #expect(error?.code == .invalidName && error?.subject == "$JS.API.STREAM.PURGE.SHOP")
         #expect(published.all == ["shop.a", "shop.b", "shop.closed"])
@@ -140,7 +140,7 @@ struct DeadLetterBoxTests {
         }
         let transport = silent
         let error = await #expect(throws: BridgeError.self) {
-            try await DeadLetterBox("dead").putBack(over: transport, quiet: .milliseconds(20))
+            try await DeadLetterBox("dead").putBack(over: AlteredStore(altered: transport))
         }
         #expect(error?.code == code && tries.count == 1)
         try await wire.close(timeout: .seconds(1))

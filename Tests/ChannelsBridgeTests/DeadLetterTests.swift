@@ -92,7 +92,7 @@ struct DeadLetterTests {
 
         isMended.open()
         let box = DeadLetterBox("dead")
-        #expect(try await box.putBack(over: InMemoryTransport(broker), atMost: 1, quiet: .patience) == 1)
+        #expect(try await box.putBack(over: InMemoryTransport(broker), atMost: 1) == 1)
         let again = try #require(await published.first(3).last)
         #expect(again.subject == "kitchen.ordered" && again.body == letter.body)
         #expect(again.headers["dead-letter-reason"] == nil && again.headers["dead-letter-subject"] == nil)
@@ -102,7 +102,7 @@ struct DeadLetterTests {
         _ = await heard.first(6)
         #expect(heard.all.filter { $0 == "bar soup" }.count == 1)
         // Once.
-        #expect(try await box.putBack(over: InMemoryTransport(broker), quiet: .milliseconds(20)) == 0)
+        #expect(try await box.putBack(over: InMemoryTransport(broker)) == 0)
         for process in processes + [till] { try await process.stop() }
         try await wire.close(timeout: .seconds(1))
         withExtendedLifetime(tokens) {}

@@ -58,7 +58,7 @@ struct DurableTests {
         _ = await till.board[.ordered].postAndWait(Order(dish: "soup"))
         await kitchen.deadLetters.wait(count: 1)
         #expect(
-            try await DeadLetterBox("dead").putBack(over: InMemoryTransport(broker), atMost: 1, quiet: .patience) == 1
+            try await DeadLetterBox("dead").putBack(over: InMemoryTransport(broker), atMost: 1) == 1
         )
         let posts = await heard.wait(count: 3)
         let deliveries = posts.compactMap(\.delivery)

@@ -84,8 +84,6 @@ struct InMemoryTransportTests {
         try await next.publish(TransportMessage(subject: "n", body: [1]), durable: true)
         _ = await clock.sleeps.first(1)
         #expect(try await next.unsettledCount(of: "reader", on: "n") == 1)
-        let stored = try await next.stored(after: 0, matching: "n", atMost: 10, settledBy: "reader")
-        #expect(stored.map(\.isSettled) == [false])
         let heard = Recorder<Int>()
         try await next.subscribe(to: "n", durableName: "reader") { message in
             heard.record(message.deliveryCount)

@@ -11,7 +11,6 @@ struct MistakeTests {
         case groupOfWhatIsSent, lastMessagesOfNone, pipelineOfNothing
         case takesNothing, listenerTimeoutOfZero, requestTimeoutOfZero, negativeCloseTimeout, negativeBackoff,
             backoffMadeNegative
-        case routeWithTheNameOfTheBox, groupWithTheNameOfTheBox, relayWithTheNameOfTheBox
         case startThatIsNoTime, nameTakenAsItself, brokerThatKeepsNothing
 
         func make() {
@@ -23,12 +22,6 @@ struct MistakeTests {
             case .negativeCloseTimeout: bridge("till", BridgeConfiguration(closeTimeout: .seconds(-1)))
             case .negativeBackoff: _ = Backoff(first: .seconds(-1))
             case .backoffMadeNegative: bridge("till", BridgeConfiguration().with { $0.backoff.limit = .seconds(-1) })
-            case .routeWithTheNameOfTheBox: bridge("dead-letters", routes: [.incoming(.sold, durable: true)])
-            case .groupWithTheNameOfTheBox:
-                bridge("till", routes: [.incoming(.sold, durable: true).inGroup("dead-letters")])
-            case .relayWithTheNameOfTheBox:
-                let transport = InMemoryTransport(InMemoryBroker())
-                _ = Relay(from: transport, to: transport, name: "dead-letters")
             case .startThatIsNoTime: _ = ReplayStart.time(secondsSince1970: .nan)
             case .groupWithoutName: _ = BridgeRoute.incoming(.sold).inGroup("")
             case .negativeRetries: _ = BridgeRoute.incoming(.sold, durable: true).retryingUndecodable(atMost: -1)
@@ -43,15 +36,14 @@ struct MistakeTests {
 
         private func bridge(
             _ name: String,
-            _ configuration: BridgeConfiguration = BridgeConfiguration(),
-            routes: [BridgeRoute] = []
+            _ configuration: BridgeConfiguration = BridgeConfiguration()
         ) {
             let transport = InMemoryTransport(InMemoryBroker())
             _ = Bridge(
                 name,
                 switchboard: Switchboard(),
                 transport: transport,
-                routes: routes,
+                routes: [],
                 configuration: configuration
             )
         }
@@ -59,12 +51,6 @@ struct MistakeTests {
         var message: String {
             switch self {
             case .bridgeWithoutName: #"Bridge(""): the name is empty; write the role"#
-            case .routeWithTheNameOfTheBox:
-                "the bridge 'dead-letters': the durable name 'dead-letters' belongs to DeadLetterBox; write another"
-            case .groupWithTheNameOfTheBox:
-                "the bridge 'till': the durable name 'dead-letters' belongs to DeadLetterBox; write another"
-            case .relayWithTheNameOfTheBox:
-                "a relay: the durable name 'dead-letters' belongs to DeadLetterBox; write another"
             case .takesNothing: "BridgeConfiguration.prefetchLimit is 0; it must be positive: write"
             case .listenerTimeoutOfZero:
                 "BridgeConfiguration.listenerTimeout is 0.0 seconds; it must be positive: write"

@@ -57,9 +57,9 @@ struct DeadLetterStreamTests {
         #expect(await letters.wait(count: 1).first?.message.subject == "staging.shop.number")
         isMended.open()
         let box = DeadLetterBox("dead", configuration: settings)
-        #expect(try await box.putBack(over: NATSTransport(configuration(server)), atMost: 1, quiet: .patience) == 1)
+        #expect(try await box.putBack(over: NATSTransport(configuration(server)), atMost: 1) == 1)
         #expect(await heard.wait { $0.contains(1) }.sorted() == [0, 1, 2])
-        #expect(try await box.putBack(over: NATSTransport(configuration(server)), quiet: .milliseconds(500)) == 0)
+        #expect(try await box.putBack(over: NATSTransport(configuration(server))) == 0)
         for task in running {
             task.cancel()
             try await task.value
@@ -78,7 +78,7 @@ struct DeadLetterStreamTests {
             try await peer.keepLetter("\(number)", of: "shop.number")
             let error = await #expect(throws: BridgeError.self) {
                 let transport = NATSTransport(NATSConfiguration(servers: [server.url]))
-                return try await DeadLetterBox("dead").putBack(over: transport, quiet: .seconds(1))
+                return try await DeadLetterBox("dead").putBack(over: transport)
             }
             #expect(error?.code == .notStored && error?.subject == "old.name")
             #expect(await received.wait(count: number).map(\.text) == (1...number).map(String.init))

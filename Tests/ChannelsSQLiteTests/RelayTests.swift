@@ -173,7 +173,7 @@ struct RelayTests {
         while try await relay.storeStatus().first?.deadLetters != 1 { await Task.yield() }
         target.refused.withLock { $0 = nil }
         let box = DeadLetterBox("dead")
-        #expect(try await box.putBack(over: SQLiteTransport(path: file.path), atMost: 1, quiet: .patience) == 1)
+        #expect(try await box.putBack(over: SQLiteTransport(path: file.path), atMost: 1) == 1)
         let last = await heard.wait(count: 3)[2]
         #expect(text(last) == "plan" && last.headers["dead-letter-name"] == nil)
         running.cancel()

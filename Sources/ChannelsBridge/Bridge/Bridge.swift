@@ -71,8 +71,8 @@ public final class Bridge: Sendable {
     ///   - routes: The names to carry.
     ///   - configuration: The codec, limits, timeouts and delays.
     ///   - onDeadLetter: Called for every incoming message that cannot be delivered.
-    /// - Precondition: The name is not empty, every limit is positive, no durable name is `dead-letters`, which
-    ///   belongs to ``DeadLetterBox``, and no route's name is in use in the switchboard with another type.
+    /// - Precondition: The name is not empty, every limit is positive, and no route's name is in use in the switchboard
+    ///   with another type.
     public init(
         _ name: String,
         switchboard: Switchboard = .shared,
@@ -92,9 +92,6 @@ public final class Bridge: Sendable {
             source: "channels/\(name)/\(randomIdentifier())"
         )
         let parts = routes.flatMap { $0.parts }
-        for part in parts where part.kind == .incoming && part.isDurable {
-            DeadLetterBox.checkIsNotOwn(part.options.group?.text ?? name, of: "the bridge \(quoted(name))")
-        }
         self.parts = parts.filter(\.isDurable) + parts.filter { !$0.isDurable }
         let context = BridgeContext(record, self.parts)
         life = Locked(Life(context: context, workers: Self.makeWorkers(self.parts, context)))

@@ -15,11 +15,8 @@ extension DeadLetterBox {
         public let deliveryCount: Int?
         /// When the letter was stored, by the clock of the broker, as Foundation's `timeIntervalSince1970`.
         public let secondsSince1970: Double?
-        /// Whether the letter has been put back. Over NATS, nil for letters stored after one that could not
-        /// be put back; a letter that is put back on its own is removed.
-        public let isPutBack: Bool?
 
-        fileprivate let number: UInt64
+        let number: UInt64
         fileprivate let kept: TransportMessage
 
         /// The identifier of the message.
@@ -41,16 +38,14 @@ extension DeadLetterBox {
         }
     }
 
-    /// Republishes one letter, like ``putBack(over:atMost:)``.
-    ///
-    /// Over NATS, the letter is then removed.
+    /// Republishes one letter and removes it, like ``putBack(over:atMost:)``.
     ///
     /// - Parameters:
     ///   - id: The ``Letter/id`` of the letter, or the identifier of its message.
     ///   - transport: A transport that is not connected. It is closed at the end.
     /// - Returns: The letter.
-    /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, if several letters have that
-    ///   message, or if it was put back before; the errors of ``putBack(over:atMost:)``.
+    /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, or if several letters have that message; the
+    ///   errors of ``putBack(over:atMost:)``.
     public func putBack(_ id: String, over transport: any Transport) async throws -> Letter {
         try await withConnection(transport) {
             let letter = try await letter(id, connected: transport)
@@ -76,40 +71,43 @@ extension DeadLetterBox {
 
     // MARK: Connected
 
-    package func forEachLetter(connected transport: any Transport, _ body: (Letter) throws -> Void) async throws {
+    package func forEachLetter(
+        connected transport: any Transport,
+        through end: UInt64 = .max,
+        _ body: (Letter) async throws -> Void
+    ) async throws {
         let (store, pattern) = (try store(transport), try pattern)
         var last: UInt64 = 0
         while true {
-            let page = try await store.stored(after: last, matching: pattern, atMost: 256, settledBy: Self.durableName)
-            guard let end = page.last?.number else { return }
-            last = end
-            for stored in page where stored.message.isDeadLetter { try body(letter(stored)) }
+            let page = try await store.stored(after: last, matching: pattern, atMost: 256)
+            guard let number = page.last?.number, page[0].number <= end else { return }
+            last = number
+            for stored in page where stored.number <= end && stored.message.isDeadLetter {
+                try await body(letter(stored))
+            }
         }
     }
 
     package func letter(_ id: String, connected transport: any Transport) async throws -> Letter {
         if let number = UInt64(id), number > 0 {
-            let found = try await store(transport)
-                .stored(after: number - 1, matching: pattern, atMost: 1, settledBy: Self.durableName)
+            let found = try await store(transport).stored(after: number - 1, matching: pattern, atMost: 1)
             if let found = found.first, found.number == number, found.message.isDeadLetter { return letter(found) }
         }
         var found: [Letter] = []
         try await forEachLetter(connected: transport) { letter in
             if let own = letter.messageID, own.hasBytes(of: id) { found.append(letter) }
         }
-        let open = found.filter { $0.isPutBack != true }
-        guard let letter = open.first ?? found.last else { throw refusal("there is no letter \(quoted(id))") }
-        guard open.count <= 1 else {
-            throw refusal("letters \(open.map(\.id).joined(separator: ", ")) have the message \(quoted(id))")
+        guard let letter = found.first else { throw refusal("there is no letter \(quoted(id))") }
+        guard found.count == 1 else {
+            throw refusal("letters \(found.map(\.id).joined(separator: ", ")) have the message \(quoted(id))")
         }
         return letter
     }
 
     package func putBack(_ letter: Letter, connected transport: any Transport) async throws {
-        guard letter.isPutBack != true else { throw refusal("letter \(letter.id) has been put back before") }
         let store = try store(transport)
         try await store.publish(try message(of: letter.kept, letter.number), durable: true)
-        try await store.settle(letter.number, of: Self.durableName, on: pattern)
+        try await store.remove(letter.number, on: pattern)
     }
 
     package func drop(_ letter: Letter, connected transport: any Transport) async throws {
@@ -139,7 +137,6 @@ extension DeadLetterBox {
             reason: header(DeadLetterHeader.reason),
             deliveryCount: kept.headers[DeadLetterHeader.attempts].flatMap { Int($0) },
             secondsSince1970: stored.secondsSince1970,
-            isPutBack: stored.isSettled,
             number: stored.number,
             kept: kept
         )

@@ -14,17 +14,6 @@ public struct DeadLetterBox: Sendable {
     let prefix: String
     private let configuration: BridgeConfiguration
 
-    /// The durable name under which the box receives letters.
-    package static let durableName = "dead-letters"
-
-    /// Traps if a durable name is the box's own: with it, somebody else would take its letters.
-    static func checkIsNotOwn(_ name: String, of whose: String) {
-        require(
-            !name.hasBytes(of: durableName),
-            "\(whose): the durable name \(quoted(name)) belongs to DeadLetterBox; write another one"
-        )
-    }
-
     /// Creates a box.
     ///
     /// - Parameters:
@@ -36,48 +25,34 @@ public struct DeadLetterBox: Sendable {
         self.configuration = configuration
     }
 
-    /// Republishes each letter on its original subject, for the durable name whose listeners failed. Bridges
-    /// with other names acknowledge it without delivering it; clients that are not bridges receive it again.
+    /// Republishes each letter on its original subject, for the durable name whose listeners failed, and removes it.
+    /// Bridges with other names acknowledge the message without delivering it; clients that are not bridges receive it
+    /// again.
     ///
-    /// Only letters that are there when the call begins are put back, so the call ends even if they fail again
-    /// at once. Each letter is put back once, because the box itself has a durable name, `dead-letters`, which no
-    /// bridge or relay may have.
-    /// Letters in a stream without limits remain stored. Do not put letters back concurrently.
+    /// Only letters that are there when the call begins are put back, so the call ends even if they fail again at once.
+    /// If a process is killed between the two steps, the letter is still there. Putting it back again publishes the
+    /// same identifier, so a broker that remembers it stores the message once; so it does for two processes that put
+    /// back one letter at the same time.
     ///
     /// A letter is recognized by its headers; other messages whose names begin like those of letters are left alone.
     /// The name comes from the letter's own subject, whatever its headers say. Therefore, a client that may
     /// publish letters of one name cannot get a message published on another. Nothing is published on names
     /// that begin with `$`, which belong to the broker.
     ///
-    /// A letter that cannot be put back stays in the box, and the others are still put back. It stays
-    /// unsettled until the call ends, so after 256 such letters no others arrive. The call ends if the
+    /// A letter that cannot be put back stays in the box, and the others are still put back. The call ends if the
     /// connection fails or the broker does not answer in time.
     ///
     /// - Parameters:
     ///   - transport: A transport that is not connected. It is closed at the end.
     ///   - limit: How many to put back.
-    /// - Returns: How many were put back. If an earlier call was killed, its letters become available again
-    ///   after the broker's acknowledgement wait (8 seconds over NATS).
+    /// - Returns: How many were put back.
     /// - Throws: The first error, once all other letters have been tried: the transport's, or
     ///   ``BridgeError/Code/invalidName`` for a letter of a name that belongs to the broker. Letters whose
     ///   message was not acknowledged stay in the box, although the broker may have stored the message.
+    ///   ``BridgeError/Code/unsupported`` if the transport is not a ``MessageStore``.
+    /// - Complexity: O(*n*) in the number of letters; over NATS, four requests for each.
     public func putBack(over transport: any Transport, atMost limit: Int = .max) async throws -> Int {
-        try await putBack(over: transport, atMost: limit, quiet: Self.quiet)
-    }
-
-    /// If a broker cannot count its letters, the box is taken to be empty when none has arrived for this
-    /// long.
-    package static let quiet = Duration.seconds(2)
-
-    package func putBack(
-        over transport: any Transport,
-        atMost limit: Int = .max,
-        quiet: Duration
-    ) async throws -> Int {
-        guard quiet > .zero else {
-            throw BridgeError(.timedOut, subject: prefix, detail: "no letter arrives within \(quiet)")
-        }
-        return try await withConnection(transport) { try await putBack(connected: transport, limit, quiet) }
+        try await withConnection(transport) { try await putBack(connected: transport, limit) }
     }
 
     func withConnection<Value>(_ transport: any Transport, _ body: () async throws -> Value) async throws -> Value {
@@ -98,45 +73,21 @@ public struct DeadLetterBox: Sendable {
         }
     }
 
-    package func putBack(
-        connected transport: any Transport,
-        _ limit: Int = .max,
-        _ quiet: Duration = Self.quiet
-    ) async throws -> Int {
-        let letters = InboundQueue<InboundMessage>(limit: .max, byteLimit: .max)
-        let pattern = try pattern
-        let subscription = TransportSubscription(to: pattern, durableName: Self.durableName)
-        try await transport.subscribe(subscription) { letter in
-            _ = letters.add(letter, bytes: letter.message.byteCount)
-        }
+    package func putBack(connected transport: any Transport, _ limit: Int = .max) async throws -> Int {
         // A letter that arrives later may be one that was put back and has failed again.
-        let most = try await (transport as? any MessageStore)?.unsettledCount(of: Self.durableName, on: pattern)
-        var (count, arrived) = (0, 0)
+        var last: Letter?
+        try await forEachLetter(connected: transport) { last = $0 }
+        var count = 0
         var failure: BridgeError?
-        // Kept until the end, because a letter that is released without being settled is delivered again.
-        var left: [InboundMessage] = []
-        defer { withExtendedLifetime(left) {} }
-        while count < limit, arrived < most ?? .max,
-            let letter = try await withTimeLimit(quiet, clock: configuration.clock, { await letters.next() })?.item
-        {
+        try await forEachLetter(connected: transport, through: last?.number ?? 0) { letter in
+            if count == limit || failure?.code.concernsEveryMessage == true { return }
             try Task.checkCancellation()
-            arrived += 1
-            // A message of a channel whose name begins like those of letters.
-            guard letter.message.isDeadLetter else {
-                letter.settle?(.acknowledged)
-                continue
-            }
             do {
-                if let problem = letter.problem { throw problem }
-                try await transport.publish(try message(of: letter.message, letter.sequence), durable: true)
-                letter.settle?(.acknowledged)
+                try await putBack(letter, connected: transport)
                 count += 1
             } catch {
                 if error is CancellationError { throw error }
-                let error = BridgeError.from(error, subject: subject(of: letter.message))
-                failure = failure ?? error
-                left.append(letter)
-                if error.code.concernsEveryMessage { break }
+                failure = failure ?? BridgeError.from(error, subject: letter.message.subject)
             }
         }
         if let failure { throw failure }
@@ -159,9 +110,9 @@ public struct DeadLetterBox: Sendable {
     /// The message to publish again, with a new identifier.
     ///
     /// The identifier is the same each time, so the stream drops the repeat if this process is killed before
-    /// it settles the letter. Other clients cannot predict it, because it contains the number of the letter
+    /// it removes the letter. Other clients cannot predict it, because it contains the number of the letter
     /// in its stream.
-    func message(of letter: TransportMessage, _ sequence: UInt64?) throws -> TransportMessage {
+    func message(of letter: TransportMessage, _ sequence: UInt64) throws -> TransportMessage {
         let subject = subject(of: letter)
         guard subject.utf8.first != UInt8(ascii: "$") else {
             throw BridgeError(.invalidName, subject: subject, detail: "names that begin with $ belong to the broker")
@@ -171,8 +122,7 @@ public struct DeadLetterBox: Sendable {
         headers.remove(DeadLetterHeader.reason)
         headers.remove(DeadLetterHeader.attempts)
         if let id = headers[TransportHeaders.id] {
-            let own = sequence.map { "letter-\($0)-\(id)" } ?? randomIdentifier()
-            headers.setValid(own, for: TransportHeaders.id)
+            headers.setValid("letter-\(sequence)-\(id)", for: TransportHeaders.id)
         }
         return try TransportMessage(subject: subject, headers: headers, body: letter.body)
     }

@@ -51,8 +51,7 @@ public struct Relay: Sendable {
     ///     messages on `shop.sold` are kept on `dead.shop.sold`.
     ///   - onFailure: Called for each failed attempt (once for messages that fail together), and for failures that the
     ///     transports report.
-    /// - Precondition: `deadLetters` is a channel name, and `name` is not `dead-letters`, the name of
-    ///   ``DeadLetterBox``.
+    /// - Precondition: `deadLetters` is a channel name.
     public init(
         from source: any Transport,
         to target: any Transport,
@@ -63,7 +62,6 @@ public struct Relay: Sendable {
     ) {
         let isName = (try? ChannelName<Never>(validating: deadLetters)) != nil
         require(isName, "Relay.deadLetters is \(quoted(deadLetters)); write a channel name, such as \"dead\"")
-        DeadLetterBox.checkIsNotOwn(name, of: "a relay")
         (self.source, self.target, self.pattern) = (source, target, pattern)
         (self.name, self.deadLetters) = (name, deadLetters)
         self.onFailure = onFailure

@@ -40,9 +40,6 @@ struct DurableConsumer {
     /// How many messages are stored: waiting or unsettled.
     var count: Int { waiting.count + unsettled.count }
 
-    /// The stored messages, in order.
-    var stored: [Entry] { (Array(waiting) + unsettled.values.map(\.entry)).sorted { $0.number < $1.number } }
-
     /// Removes a waiting message.
     ///
     /// - Returns: Whether there was one.

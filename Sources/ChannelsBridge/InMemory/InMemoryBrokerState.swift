@@ -38,6 +38,8 @@ struct InMemoryBrokerState {
     private var watchers: [Watcher] = []
     /// The durable messages kept for names that subscribe later, and when they were stored.
     private var log = Fifo<DurableConsumer.Entry>()
+    /// Kept until somebody puts them back or drops them, though the log is shorter.
+    private var letters: [DurableConsumer.Entry] = []
     private var published = RecentMessages<Void>(limit: 65_536)
 
     init(_ limits: InMemoryBroker.Limits) {
@@ -157,6 +159,10 @@ struct InMemoryBrokerState {
             let detail = "\(limits.keptMessages) messages are kept for \(quoted(key.name.text)), the limit"
             throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
         }
+        if message.isDeadLetter, letters.count >= limits.keptMessages {
+            let detail = "\(limits.keptMessages) dead letters are kept, the limit"
+            throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
+        }
         if let identity { published[identity] = () }
         lastNumber += 1
         let time = Timestamp.now.secondsSince1970
@@ -165,6 +171,7 @@ struct InMemoryBrokerState {
             log.append(entry)
             if log.count > limits.replayedMessages { _ = log.popFirst() }
         }
+        if message.isDeadLetter { letters.append(entry) }
         publish(message)
         for key in matching {
             consumers[key]?.add(entry)
@@ -211,43 +218,22 @@ struct InMemoryBrokerState {
         feed(key)
     }
 
-    /// Stores messages for a durable name from now on, before it subscribes.
-    mutating func keep(_ pattern: ChannelPattern, for name: String) {
-        begin(ConsumerKey(name: ExactText(name), pattern: pattern), from: .beginning)
-    }
-
     func unsettledCount(of name: String, on pattern: ChannelPattern) -> Int {
         consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]?.count ?? 0
     }
 
-    /// The messages after a number that are stored for a name, or for names that subscribe later.
-    func stored(after number: UInt64, for name: String, on pattern: ChannelPattern) -> [StoredMessage] {
-        let consumer = consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]
-        let unsettled = Dictionary((consumer?.stored ?? []).map { ($0.number, $0) }) { first, _ in first }
-        let logged = log.filter { pattern.matches($0.message.subject) }
-        var messages: [UInt64: StoredMessage] = [:]
-        for entry in logged + unsettled.values {
-            messages[entry.number] = StoredMessage(
-                number: entry.number,
-                entry.message,
-                secondsSince1970: entry.secondsSince1970,
-                isSettled: consumer != nil && unsettled[entry.number] == nil
-            )
-        }
-        return messages.values.filter { $0.number > number }.sorted { $0.number < $1.number }
-    }
-
-    /// Settles a message that is waiting for a name.
-    mutating func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) throws {
-        keep(pattern, for: name)
-        guard consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]?.removeWaiting(number) == true else {
-            throw BridgeError(.refused, subject: pattern.text, detail: "\(number) is settled, or somebody has it")
-        }
+    /// The messages after a number that are stored for names that subscribe later, and the letters.
+    func stored(after number: UInt64, on pattern: ChannelPattern) -> [StoredMessage] {
+        let first = log.first?.number ?? .max
+        return (letters.filter { $0.number < first } + log)
+            .filter { $0.number > number && pattern.matches($0.message.subject) }
+            .map { StoredMessage(number: $0.number, $0.message, secondsSince1970: $0.secondsSince1970) }
     }
 
     /// Removes a message, except where it has been delivered and is unsettled.
     mutating func remove(_ number: UInt64) {
         log.removeAll { $0.number == number }
+        letters.removeAll { $0.number == number }
         for key in Array(consumers.keys) { _ = consumers[key]?.removeWaiting(number) }
     }
 

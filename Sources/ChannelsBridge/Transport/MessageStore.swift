@@ -14,19 +14,10 @@ public protocol MessageStore: Transport {
     /// - Parameters:
     ///   - number: The number of the last message of the previous page; 0 for the first page.
     ///   - limit: The largest number of messages in the page, which may have fewer.
-    ///   - name: The durable name to which ``StoredMessage/isSettled`` refers. A name that the broker does not know has
-    ///     settled nothing.
-    func stored(after number: UInt64, matching pattern: ChannelPattern, atMost limit: Int, settledBy name: String)
-        async throws -> [StoredMessage]
+    func stored(after number: UInt64, matching pattern: ChannelPattern, atMost limit: Int) async throws
+        -> [StoredMessage]
 
-    /// Settles a message for a durable name, even if earlier messages are not settled, and even if the broker does not
-    /// know the name yet. If the broker cannot do that, or cannot tell later that it has (``StoredMessage/isSettled``),
-    /// it removes the message.
-    ///
-    /// - Throws: ``BridgeError/Code/refused`` if the message is already settled, or another process has it.
-    func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws
-
-    /// Removes a stored message, for all durable names.
+    /// Removes a stored message, for all durable names. Does nothing if there is none.
     func remove(_ number: UInt64, on pattern: ChannelPattern) async throws
 
     /// Ensures that dead letters are kept until somebody puts them back. Called before each one is stored.
@@ -53,12 +44,10 @@ public struct StoredMessage: Sendable {
     /// When it was stored, by the clock of the broker, as Foundation's `timeIntervalSince1970`; nil if the
     /// transport does not know.
     public let secondsSince1970: Double?
-    /// Whether the durable name in question has settled it; nil if the transport cannot tell.
-    public let isSettled: Bool?
 
     /// Creates a description, for the author of a transport.
-    public init(number: UInt64, _ message: TransportMessage, secondsSince1970: Double?, isSettled: Bool?) {
+    public init(number: UInt64, _ message: TransportMessage, secondsSince1970: Double?) {
         (self.number, self.message) = (number, message)
-        (self.secondsSince1970, self.isSettled) = (secondsSince1970, isSettled)
+        self.secondsSince1970 = secondsSince1970
     }
 }

@@ -81,8 +81,6 @@ struct SQLiteRemoval {
         guard let last = try lastBeyond(before: firstNeeded(db), db) else { return false }
         try db.cachedStatement(sql: "DELETE FROM channels_messages WHERE durable AND number <= ?")
             .execute(arguments: [last])
-        // Those of letters that were not put back.
-        try db.cachedStatement(sql: "DELETE FROM channels_unsettled WHERE number <= ?").execute(arguments: [last])
         return true
     }
 
@@ -92,10 +90,9 @@ struct SQLiteRemoval {
             db.cachedStatement(
                 sql: """
                     SELECT MIN(IFNULL((SELECT MIN(number) FROM channels_unsettled WHERE consumer = id), position + 1))
-                    FROM channels_consumers WHERE name <> ?
+                    FROM channels_consumers
                     """
-            ),
-            arguments: [DeadLetterBox.durableName]
+            )
         )
         return first ?? .max
     }

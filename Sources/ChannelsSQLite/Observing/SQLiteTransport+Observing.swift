@@ -102,7 +102,7 @@ extension SQLiteTransport {
             var status = StoreStatus(name: "messages")
             let rows = try Row.fetchAll(db, sql: "SELECT * FROM channels_consumers ORDER BY name, pattern")
             status.names = try rows.map { try Self.name($0, path, db) }
-            status.deadLetters = try deadLetters.map { try Self.letterCount("\($0).>", rows, db) }
+            status.deadLetters = try deadLetters.map { try Self.letterCount("\($0).>", db) }
             return (status, path)
         }
         var status = found
@@ -145,22 +145,14 @@ extension SQLiteTransport {
         return name
     }
 
-    /// Counts the remaining letters. It finds them by their identifiers, which are indexed.
-    private static func letterCount(_ pattern: String, _ names: [Row], _ db: Database) throws -> Int {
-        let box = names.first {
-            $0["name"] == DeadLetterBox.durableName && ($0["pattern"] as String).hasBytes(of: pattern)
-        }
+    /// Counts the letters. It finds them by their identifiers, which are indexed.
+    private static func letterCount(_ pattern: String, _ db: Database) throws -> Int {
         let (subjects, prefix) = (try ChannelPattern(validating: pattern), DeadLetterHeader.idPrefix)
         let letters = try Row.fetchCursor(
             db,
-            sql: """
-                SELECT subject FROM channels_messages
-                WHERE identifier >= ? AND identifier < ? AND durable AND
-                    (number > ? OR EXISTS (SELECT 1 FROM channels_unsettled AS unsettled
-                        WHERE consumer = ? AND unsettled.number = channels_messages.number))
-                """,
+            sql: "SELECT subject FROM channels_messages WHERE identifier >= ? AND identifier < ? AND durable",
             // A dot, because it is the character after the hyphen.
-            arguments: [prefix, prefix.dropLast() + ".", box?["position"] as Int64? ?? 0, box?["id"] as Int64? ?? 0]
+            arguments: [prefix, prefix.dropLast() + "."]
         )
         var count = 0
         while let row = try letters.next() { if subjects.matches(row[0]) { count += 1 } }
@@ -172,106 +164,42 @@ extension SQLiteTransport {
 
 extension SQLiteTransport: MessageStore {
     /// Returns the next stored messages that match a pattern, in the order in which they were stored.
-    public func stored(
-        after number: UInt64,
-        matching pattern: ChannelPattern,
-        atMost limit: Int,
-        settledBy name: String
-    ) async throws -> [StoredMessage] {
-        try await page(after: Int64(clamping: number), matching: pattern, atMost: limit, settledBy: name)
+    public func stored(after number: UInt64, matching pattern: ChannelPattern, atMost limit: Int) async throws
+        -> [StoredMessage]
+    {
+        try await page(after: Int64(clamping: number), matching: pattern, atMost: limit, onlyDurable: true)
     }
 
     /// Returns the next stored messages from a start on, including those that are not durable.
     package func stored(from start: ReplayStart, matching pattern: ChannelPattern) async throws -> [StoredMessage] {
         let position = try await observe { db, _ in try SQLiteSchema.position(of: start, db) }
-        return try await page(after: position, matching: pattern, atMost: 256, settledBy: nil)
+        return try await page(after: position, matching: pattern, atMost: 256, onlyDurable: false)
     }
 
     private func page(
         after number: Int64,
         matching pattern: ChannelPattern,
         atMost limit: Int,
-        settledBy name: String?
+        onlyDurable: Bool
     ) async throws -> [StoredMessage] {
         try await observe { db, _ in
-            let box = try name.flatMap { name in
-                try Row.fetchOne(
-                    db,
-                    sql: "SELECT id, position FROM channels_consumers WHERE name = ? AND pattern = ?",
-                    arguments: [name, pattern.text]
-                )
-            }
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT number, subject, headers, body, time,
-                        EXISTS (SELECT 1 FROM channels_unsettled AS unsettled
-                            WHERE consumer = ? AND unsettled.number = channels_messages.number) AS open
+                    SELECT number, subject, headers, body, time
                     FROM channels_messages WHERE number > ? AND durable >= ? ORDER BY number
                     """,
-                arguments: [box?["id"] as Int64? ?? 0, number, name != nil]
+                arguments: [number, onlyDurable]
             )
             var (page, bytes) = ([StoredMessage](), 0)
             while page.count < limit, bytes < 16 << 20, let row = try rows.next() {
                 guard pattern.matches(row["subject"]) else { continue }
                 let message = TransportMessage(row)
                 bytes += message.byteCount
-                let isTaken = (box?["position"] as Int64? ?? 0) >= row["number"] as Int64
-                page.append(
-                    StoredMessage(
-                        number: UInt64(row["number"] as Int64),
-                        message,
-                        secondsSince1970: row["time"],
-                        isSettled: isTaken && !row["open"]
-                    )
-                )
+                let number = UInt64(row["number"] as Int64)
+                page.append(StoredMessage(number: number, message, secondsSince1970: row["time"]))
             }
             return page
-        }
-    }
-
-    /// Settles a message for a durable name.
-    ///
-    /// Earlier messages that the name has not received yet remain available to the processes of the name.
-    public func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
-        let number = Int64(clamping: number)
-        try await mailbox().perform(.task) { db, session in
-            // Frees messages that killed processes held.
-            try FileConnection.removeEnded(db, session)
-            try db.execute(
-                sql: "INSERT INTO channels_consumers (name, pattern, position) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
-                arguments: [name, pattern.text]
-            )
-            let row = try Row.fetchOne(
-                db,
-                sql: "SELECT id, position FROM channels_consumers WHERE name = ? AND pattern = ?",
-                arguments: [name, pattern.text]
-            )!  // it was entered
-            let (id, position) = (row[0] as Int64, row[1] as Int64)
-            if position < number {
-                let rows = try Row.fetchCursor(
-                    db,
-                    sql: "SELECT number, subject FROM channels_messages WHERE durable AND number > ? AND number <= ?",
-                    arguments: [position, number]
-                )
-                let take = try db.makeStatement(
-                    sql: "INSERT INTO channels_unsettled (consumer, number, deliveries, holder) VALUES (?, ?, 0, NULL)"
-                )
-                while let row = try rows.next() {
-                    if pattern.matches(row[1]) { try take.execute(arguments: [id, row[0] as Int64]) }
-                }
-                try db.execute(
-                    sql: "UPDATE channels_consumers SET position = ? WHERE id = ?",
-                    arguments: [number, id]
-                )
-            }
-            try db.execute(
-                sql: "DELETE FROM channels_unsettled WHERE consumer = ? AND number = ? AND holder IS NULL",
-                arguments: [id, number]
-            )
-            guard db.changesCount == 1 else {
-                throw BridgeError(.refused, detail: "another process has put \(number) back, or is about to")
-            }
         }
     }
 

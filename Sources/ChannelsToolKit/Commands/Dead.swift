@@ -18,10 +18,8 @@ struct Dead: AsyncParsableCommand {
               channels dead putback --all
               channels dead drop 17 --name staging.dead
 
-            A letter is put back once, on the channel it came from, for the durable
-            name that had failed. A server removes a letter that is put back by its
-            ID, and cannot tell of those behind one that could not be put back
-            whether they were: PUT BACK is '?' then.
+            A letter is put back on the channel it came from, for the durable name
+            that had failed, and removed.
             """,
         subcommands: [List.self, Show.self, PutBack.self, Drop.self]
     )
@@ -65,16 +63,12 @@ struct Dead: AsyncParsableCommand {
         @Flag(help: "Print a JSON object for each, with the message.")
         var json = false
 
-        @Flag(help: "Leave out those that were put back.")
-        var waiting = false
-
         @OptionGroup var box: Box
 
         func run() async {
             await box.opened { box, transport in
-                var rows = [["ID", "TIME", "CHANNEL", "FOR", "ATTEMPTS", "PUT BACK", "REASON"]]
+                var rows = [["ID", "TIME", "CHANNEL", "FOR", "ATTEMPTS", "REASON"]]
                 try await box.forEachLetter(connected: transport) { letter in
-                    if waiting, letter.isPutBack == true { return }
                     if json {
                         StandardStreams.show(PrintedLetter(letter).object.line)
                     } else {
@@ -147,11 +141,8 @@ struct Dead: AsyncParsableCommand {
             }
             await box.opened { box, transport in
                 StandardStreams.show("\(try await box.putBack(connected: transport, count ?? .max))")
-            }
-            // Connected again, because everything is settled once the first connection is closed.
-            await box.opened { box, transport in
-                guard let store = transport as? any MessageStore else { return }
-                let left = try await store.unsettledCount(of: DeadLetterBox.durableName, on: box.pattern)
+                var left = 0
+                try await box.forEachLetter(connected: transport) { _ in left += 1 }
                 if left > 0 { StandardStreams.report("\(left) \(left == 1 ? "letter is" : "letters are") left") }
             }
         }

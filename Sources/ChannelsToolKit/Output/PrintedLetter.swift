@@ -16,14 +16,12 @@ struct PrintedLetter {
 
     private var kept: String? { letter.secondsSince1970.map { Timestamp(secondsSince1970: $0).text } }
 
-    private var isPutBack: String { letter.isPutBack.map { $0 ? "yes" : "no" } ?? "?" }
-
     /// The cells of a row in a table, in which a long reason is truncated.
     var row: [String] {
         let reason = letter.reason ?? "-"
         return [
             letter.id, kept.map { String($0.prefix(19)) + "Z" } ?? "-", letter.message.subject,
-            letter.durableName ?? "-", letter.deliveryCount.map { "\($0)" } ?? "-", isPutBack,
+            letter.durableName ?? "-", letter.deliveryCount.map { "\($0)" } ?? "-",
             reason.count > 100 ? reason.prefix(99) + "…" : reason,
         ]
     }
@@ -34,7 +32,7 @@ struct PrintedLetter {
         let lines = [
             ("letter", letter.id), ("channel", letter.message.subject), ("for", letter.durableName),
             ("reason", letter.reason), ("attempts", letter.deliveryCount.map { "\($0)" }), ("kept", kept),
-            ("posted", message.postedTime), ("message", letter.messageID), ("put back", isPutBack),
+            ("posted", message.postedTime), ("message", letter.messageID),
         ]
         let shown = lines.compactMap { name, value in value.map { Self.line(name, $0.escaped) } }
         return (shown + [Self.line("body", message.dataText)]).joined(separator: "\n")
@@ -55,7 +53,6 @@ struct PrintedLetter {
         add("reason", letter.reason)
         add("attempts", letter.deliveryCount)
         add("kept", kept)
-        add("put_back", letter.isPutBack)
         members.append(("message", message.object(withHeaders: true)))
         return JSONText(members: members)
     }

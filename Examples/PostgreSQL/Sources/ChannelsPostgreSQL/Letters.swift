@@ -8,30 +8,17 @@ extension PostgreSQLTransport: MessageStore {
     }
 
     /// Returns the next stored durable messages that match a pattern.
-    public func stored(
-        after number: UInt64,
-        matching pattern: ChannelPattern,
-        atMost limit: Int,
-        settledBy name: String
-    ) async throws -> [StoredMessage] {
+    public func stored(after number: UInt64, matching pattern: ChannelPattern, atMost limit: Int) async throws
+        -> [StoredMessage]
+    {
         let (after, most) = (Parameter.int(min(number, UInt64(Int64.max))), Parameter.int(min(limit, 256)))
-        let page = "SELECT * FROM channels_stored($1, $2, $3, $4)"
-        return try await run(pattern, page, after, .text(pattern.text), .text(name), most).map { row in
+        let page = "SELECT * FROM channels_stored($1, $2, $3)"
+        return try await run(pattern, page, after, .text(pattern.text), most).map { row in
             StoredMessage(
                 number: UInt64(row.int(0)),
-                try TransportMessage(row, from: 3),
-                secondsSince1970: row.double(1),
-                isSettled: row.bool(2)
+                try TransportMessage(row, from: 2),
+                secondsSince1970: row.double(1)
             )
-        }
-    }
-
-    /// Settles a message for a durable name, unless a process has it.
-    public func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
-        let message = Parameter.int(min(number, UInt64(Int64.max)))
-        let settle = "SELECT channels_settle_free($1, $2, $3)"
-        guard try await run(pattern, settle, message, .text(name), .text(pattern.text))[0].bool(0) else {
-            throw BridgeError(.refused, subject: pattern.text, detail: "\(number) is settled, or a process has it")
         }
     }
 

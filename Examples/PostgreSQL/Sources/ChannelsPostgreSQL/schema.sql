@@ -238,17 +238,7 @@ CREATE FUNCTION channels_count(name text, pattern text) RETURNS bigint LANGUAGE 
         PERFORM channels_distribute(who);
         RETURN (SELECT count(*) FROM channels_unsettled u WHERE u.name = who);
     END $$;
-CREATE FUNCTION channels_stored(after bigint, pattern text, name text, most int)
-    RETURNS TABLE (number bigint, stored float8, settled boolean, subject text, headers text, body bytea) LANGUAGE sql AS $$
-    SELECT m.number, extract(epoch FROM m.time)::float8, n.id IS NOT NULL AND pg_visible_in_snapshot(m.xid, n.seen)
-        AND NOT EXISTS (SELECT FROM channels_unsettled u WHERE u.name = n.id AND u.number = m.number),
-        m.subject, m.headers, m.body
-    FROM channels_messages m LEFT JOIN channels_names n ON n.name = $3 AND n.pattern = $2
-    WHERE m.number > $1 AND m.subject ~ channels_expression($2) ORDER BY m.number LIMIT $4 $$;
-CREATE FUNCTION channels_settle_free(message bigint, name text, pattern text) RETURNS boolean LANGUAGE plpgsql AS $$
-    DECLARE who bigint := channels_enter($2, $3, false, 0, '-infinity');
-    BEGIN
-        PERFORM channels_distribute(who);
-        DELETE FROM channels_unsettled u WHERE u.number = message AND u.name = who AND u.holder IS NULL;
-        RETURN FOUND;
-    END $$;
+CREATE FUNCTION channels_stored(after bigint, pattern text, most int)
+    RETURNS TABLE (number bigint, stored float8, subject text, headers text, body bytea) LANGUAGE sql AS $$
+    SELECT m.number, extract(epoch FROM m.time)::float8, m.subject, m.headers, m.body FROM channels_messages m
+    WHERE m.number > $1 AND m.subject ~ channels_expression($2) ORDER BY m.number LIMIT $3 $$;
