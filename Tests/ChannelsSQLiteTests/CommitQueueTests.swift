@@ -165,6 +165,15 @@ struct CommitQueueTests {
         #expect(ends.map(\.change.kind) == [.settling, .last])
     }
 
+    /// Whether what is due now and then came before the last change or after it.
+    @Test(arguments: [[CommitQueue.Change.Kind.last], [.upkeep, .last], [.last, .upkeep], [.settling, .last]])
+    func theLastChangeWaitsForALockOnlyWithWhatMustBeMade(kinds: [CommitQueue.Change.Kind]) {
+        var commits = queue(kinds)
+        let ends = commits.failed(commits.next(now), error(.SQLITE_BUSY), now).ends
+        #expect(ends.map(\.change.kind) == (kinds.contains(.settling) ? [] : kinds))
+        #expect(ends.allSatisfy { $0.error == nil })
+    }
+
     @Test func whatBelongsToASessionEndsWithIt() {
         var commits = queue([.message, .settling, .upkeep, .task, .plain])
         commits.endSession()

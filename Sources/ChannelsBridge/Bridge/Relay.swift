@@ -35,8 +35,9 @@ public struct Relay: Sendable {
     private let target: any Transport
     private let pattern: ChannelPattern
     private let deadLetters: String
-    /// How long it waits between attempts. Constant, except for tests.
-    package var backoff = Backoff()
+    /// How long it waits between attempts, each of which sends at most one message of a subject that is refused.
+    /// Constant, except for tests.
+    package var backoff = Backoff(limit: .seconds(1))
     private let onFailure: @Sendable (BridgeError) -> Void
 
     /// Creates a relay.
@@ -148,13 +149,13 @@ public struct Relay: Sendable {
 
     private func forward(_ run: Run) async throws {
         for (side, transport) in [(Side.source, source), (.target, target)] {
-            try await retry(atMost: Self.longestPause) {
+            try await retry {
                 try await transport.connect { report($0, of: side, to: run) }
             }
             run.state.withLock { $0.connected.append(transport) }
         }
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .beginning)
-        try await retry(atMost: Self.longestPause) {
+        try await retry {
             try await source.subscribe(subscription) { message in
                 guard !message.message.isDeadLetter, message.message.isMeant(for: name) else {
                     message.settle?(.acknowledged)
@@ -295,7 +296,7 @@ public struct Relay: Sendable {
         do { try await retry(keep) } catch let error as BridgeError where error.code.disposition == .leaveOut {
             // It is not lost: it is delivered again, and then this error is reported again.
             onFailure(error)
-            message.settle?(.retry(after: backoff.limit))
+            message.settle?(.retry(after: .seconds(30)))
             return
         }
         message.settle?(.terminated)
@@ -334,19 +335,15 @@ public struct Relay: Sendable {
         status.update { if $0.phase == .running { $0 = BridgeStatus(.running) } }
     }
 
-    /// The longest pause between attempts to connect and to subscribe.
-    private static let longestPause = Duration.seconds(1)
-
     /// - Throws: A `BridgeError` that waiting does not resolve; `CancellationError`.
-    private func retry(atMost longest: Duration? = nil, _ attempt: () async throws -> Void) async throws {
+    private func retry(_ attempt: () async throws -> Void) async throws {
         for repetition in 1... {
             do { return try await attempt() } catch {
                 try Task.checkCancellation()
                 let error = BridgeError.from(error, subject: name)
                 guard [.wait, .reconfigure].contains(error.code.disposition) else { throw error }
                 fail(error)
-                let delay = backoff.delay(before: repetition)
-                try await ContinuousClock().sleep(atMost: min(delay, longest ?? delay))
+                try await ContinuousClock().sleep(atMost: backoff.delay(before: repetition))
             }
         }
     }

@@ -155,8 +155,10 @@ struct CommitQueue {
             return giveUp(error, now)
         }
         if error.isLock {
-            // Without it, others find out by themselves that the connection has ended.
-            if waiting.count == 1, hasLast { return (take { _ in true }.map { ($0, nil) }, nil) }
+            // Without these, others find out by themselves that the connection has ended.
+            if hasLast, waiting.allSatisfy({ $0.kind == .last || $0.kind == .upkeep }) {
+                return (take { _ in true }.map { ($0, nil) }, nil)
+            }
             locked += lockPause
             if isLate { return giveUp(error, now, pause: Self.latePause) }
             earliest = now + lockPause
