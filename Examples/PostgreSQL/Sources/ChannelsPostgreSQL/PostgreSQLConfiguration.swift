@@ -22,8 +22,12 @@ public struct PostgreSQLConfiguration: Hashable, Sendable {
     public init(connection: String) { self.connection = connection }
 
     func check() {
-        guard bufferLimit > 0, min(pollInterval, answerTimeout, retention) > .zero else {
-            fatalError("\(self): a limit or time is not positive; write 1 or more, and times above .zero")
+        let times = [("pollInterval", pollInterval), ("answerTimeout", answerTimeout), ("retention", retention)]
+        for (name, time) in times where time <= .zero {
+            fatalError("PostgreSQLConfiguration.\(name) is \(time); it must be above .zero")
+        }
+        guard bufferLimit > 0 else {
+            fatalError("PostgreSQLConfiguration.bufferLimit is \(bufferLimit); it must be 1 or more")
         }
     }
 }

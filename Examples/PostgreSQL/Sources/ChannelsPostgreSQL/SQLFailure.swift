@@ -15,6 +15,11 @@ struct SQLFailure: Error {
     /// Whether the server ends the connection, or libpq has lost it.
     var endsConnection: Bool { state.isEmpty || state.hasPrefix("08") || state.hasPrefix("57P") }
 
+    /// Whether the same statement may succeed later: the disk is full, or a lock or a limit of time was in the way.
+    var isPassing: Bool {
+        state.hasPrefix("53") || state.hasPrefix("58") || ["57014", "55P03", "40001", "40P01"].contains(state)
+    }
+
     fileprivate var code: BridgeError.Code {
         switch state {
         // The server is shut down, is starting, or is a read-only replica.

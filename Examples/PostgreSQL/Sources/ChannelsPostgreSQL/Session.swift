@@ -42,6 +42,8 @@ final class Session {
     private var queue: [Change] = []
     /// How many changes at the front of the queue need their own transaction.
     private var single = 0
+    /// How often in a row the first change has failed for a reason that passes, and when it is tried again.
+    private var (failures, nextFlush) = (0, ContinuousClock.now)
     private var timers: [(time: ContinuousClock.Instant, run: (Session) -> Void)] = []
     private var nextPoll = ContinuousClock.now
     private var lostAt: ContinuousClock.Instant?
@@ -114,9 +116,11 @@ final class Session {
         }
         var next = timers.map(\.time).min() ?? .now + .seconds(60)
         next = min(next, connection == nil ? nextAttempt : nextPoll)
+        if connection != nil, !queue.isEmpty { next = min(next, nextFlush) }
         var found = [pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0)]
         if let connection { found.append(pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)) }
-        let milliseconds = max(0, (next - .now) / .milliseconds(1)).rounded(.up)
+        // At most a minute, because the number is small.
+        let milliseconds = min(max(0, (next - .now) / .milliseconds(1)).rounded(.up), 60_000)
         _ = poll(&found, UInt(found.count), Int32(milliseconds))
         guard let connection, found.last?.revents != 0, found.count == 2 else { return }
         do { try connection.receive() } catch { fail(error) }
@@ -197,6 +201,7 @@ final class Session {
         guard !hasEnded else { return once.finish(.success(nil)) }
         var lost: BridgeError?
         do {
+            nextFlush = .now
             try flush()
             try connection?.run([Statement("SELECT channels_release($1)", .int(token))])
         } catch { lost = BridgeError.from(error) }
@@ -236,11 +241,12 @@ final class Session {
         change.end(self, result)
     }
 
-    /// Stores what is in the queue.
+    /// Stores what is in the queue. What fails for a reason that passes stays at its front, because what was requested
+    /// after it must not be stored before it.
     ///
     /// - Throws: ``ConnectionLost``.
     private func flush() throws {
-        while !queue.isEmpty, let connection {
+        while !queue.isEmpty, nextFlush <= .now, let connection {
             var (count, bytes, locks) = (0, 0, false)
             while count < min(queue.count, 512), count == 0 || bytes < 4 << 20 && single == 0,
                 !(locks && queue[count].locks)
@@ -254,12 +260,19 @@ final class Session {
             do {
                 let answers = try connection.run(statements).suffix(count)
                 queue.removeFirst(count)
+                failures = 0
                 for (change, answer) in zip(batch, answers) { end(change, .success(answer)) }
             } catch let failure as SQLFailure {
                 // One of the changes is the reason. To find it, each gets its own transaction.
                 guard count == 1 else {
                     single = count
                     continue
+                }
+                guard !failure.isPassing else {
+                    failures += 1
+                    nextFlush = .now + Self.backoff.delay(before: failures)
+                    if failures == 1 { onEvent(.failed(BridgeError(failure))) }
+                    return
                 }
                 queue.removeFirst()
                 end(batch[0], .failure(failure))

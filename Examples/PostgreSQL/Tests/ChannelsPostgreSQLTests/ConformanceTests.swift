@@ -46,7 +46,7 @@ struct ConformanceTests {
             makeOther: {
                 server.transport {
                     $0.pollInterval = .milliseconds(50)
-                    $0.answerTimeout = .seconds(3)
+                    $0.answerTimeout = .seconds(9)
                     $0.bufferLimit = 1
                 }
             },

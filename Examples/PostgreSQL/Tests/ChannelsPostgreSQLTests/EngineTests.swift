@@ -126,7 +126,7 @@ struct EngineTests {
     /// again.
     @Test func aServerThatDoesNotAnswerIsGivenUp() async throws {
         let server = try Server()
-        let (transport, events) = (server.transport { $0.answerTimeout = .seconds(5) }, Recorder<String>())
+        let (transport, events) = (server.transport { _ in }, Recorder<String>())
         try await transport.connect { event in
             if case .reconnected = event { events.record("reconnected") }
         }
@@ -241,6 +241,41 @@ struct EngineTests {
         let texts = await again.first(2).map { String(decoding: $0.message.body, as: UTF8.self) }
         #expect(texts == ["waiting", "new"])
         try await second.close(timeout: .seconds(10))
+    }
+
+    /// As on a disk that is full for a moment.
+    @Test func whatCouldNotBeStoredForAMomentIsStoredInItsPlace() async throws {
+        let (server, failures) = (try Server(), Recorder<BridgeError>())
+        let transport = try await connected(server) { if case .failed(let error) = $0 { failures.record(error) } }
+        let client = try server.client()
+        try client.run(
+            """
+            CREATE TABLE disk (is_full boolean);
+            CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF convert_from(NEW.body, 'UTF8') = '20' AND EXISTS (SELECT FROM disk) THEN
+                        RAISE EXCEPTION 'no space left' USING ERRCODE = '53100';
+                    END IF;
+                    RETURN NEW;
+                END $$;
+            CREATE TRIGGER fill BEFORE INSERT ON channels_messages FOR EACH ROW EXECUTE FUNCTION fill();
+            INSERT INTO disk VALUES (true)
+            """
+        )
+        let heard = try await hear(on: transport, "d")
+        let published = Task {
+            for number in 0..<40 {
+                try await transport.publishDurably(message("\(number)"), isRepeated: false) { error in
+                    if let error { Issue.record(error) }
+                }
+            }
+        }
+        #expect(await failures.first(1).first?.code == .transportFailure)
+        try client.run("DELETE FROM disk")
+        try await published.value
+        let texts = await heard.first(40).map { String(decoding: $0.message.body, as: UTF8.self) }
+        #expect(texts == (0..<40).map(String.init) && failures.count == 1)
+        try await transport.close(timeout: .seconds(10))
     }
 
     @Test func whatEveryNameHasSettledIsRemovedAfterTheRetention() async throws {
