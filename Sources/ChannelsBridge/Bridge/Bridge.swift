@@ -348,7 +348,7 @@ public final class Bridge: Sendable {
         // Without a connection there is nothing to wait for.
         let limit = hasConnected && closing == nil ? context.configuration.closeTimeout : .zero
         var problem: (any Error)?
-        if await !isDone.wait(atMost: limit, clock: ContinuousClock()) {
+        if await !isDone.wait(atMost: limit, clock: context.configuration.clock) {
             let isUndone = workers.contains { !$0.isIdle }
             for worker in workers { worker.abandon() }
             if isUndone, hasConnected || isLosing {
