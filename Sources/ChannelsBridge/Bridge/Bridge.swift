@@ -325,7 +325,6 @@ public final class Bridge: Sendable {
         context.isEnding.open()
         // Another bridge may use a transport that this one has not connected.
         let hasConnected = context.hasConnected.load(ordering: .relaxed)
-        let isLosing = !hasConnected && statistics.waitingToSend > 0
         if !hasBegun { for worker in workers where worker.isInbound { worker.abandon() } }
         if hasConnected, !context.isReady.isOpen { beginToSend(context, workers) }
         let isDone = Latch()
@@ -349,9 +348,10 @@ public final class Bridge: Sendable {
         let limit = hasConnected && closing == nil ? context.configuration.closeTimeout : .zero
         var problem: (any Error)?
         if await !isDone.wait(atMost: limit, clock: context.configuration.clock) {
-            let isUndone = workers.contains { !$0.isIdle }
+            // Only now, because messages are also accepted while it ends. Without a connection, states are not stored.
+            let isUndone = hasConnected ? workers.contains { !$0.isIdle } : statistics.waitingToSend > 0
             for worker in workers { worker.abandon() }
-            if isUndone, hasConnected || isLosing {
+            if isUndone {
                 problem = BridgeError(.closingTimedOut, subject: context.name, detail: "unfinished: \(statistics)")
             }
         }
