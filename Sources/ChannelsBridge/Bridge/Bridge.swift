@@ -322,7 +322,6 @@ public final class Bridge: Sendable {
         context.isEnding.open()
         // Another bridge may use a transport that this one has not connected.
         let hasConnected = context.hasConnected.load(ordering: .relaxed)
-        let isLosing = !hasConnected && statistics.waitingToSend > 0
         if !hasBegun { for worker in workers where worker.isInbound { worker.abandon() } }
         if hasConnected, !context.isReady.isOpen { beginToSend(context, workers) }
         let isDone = Latch()
@@ -345,10 +344,11 @@ public final class Bridge: Sendable {
         // Without a connection there is nothing to wait for.
         let limit = hasConnected && closing == nil ? context.configuration.closeTimeout : .zero
         var problem: (any Error)?
-        if await !isDone.wait(atMost: limit, clock: ContinuousClock()) {
-            let isUndone = workers.contains { !$0.isIdle }
+        if await !isDone.wait(atMost: limit, clock: context.configuration.clock) {
+            // Only now, because messages are also accepted while it ends. Without a connection, states are not stored.
+            let isUndone = hasConnected ? workers.contains { !$0.isIdle } : statistics.waitingToSend > 0
             for worker in workers { worker.abandon() }
-            if isUndone, hasConnected || isLosing {
+            if isUndone {
                 problem = BridgeError(.closingTimedOut, subject: context.name, detail: "unfinished: \(statistics)")
             }
         }

@@ -19,10 +19,10 @@ struct StateNames<Worker> {
 
     private var phase = Phase.starting
     private var workers: [ExactText: Worker] = [:]
+    /// The workers, in the order in which they were created.
+    private(set) var all: [Worker] = []
     /// How many of the names came from other processes.
     private var takenIn = 0
-
-    var all: [Worker] { Array(workers.values) }
 
     func worker(of name: String) -> Worker? { workers[ExactText(name)] }
 
@@ -33,6 +33,7 @@ struct StateNames<Worker> {
         if isFromElsewhere, takenIn >= Self.limit { return .tooMany }
         let worker = make()
         workers[ExactText(name)] = worker
+        all.append(worker)
         takenIn += isFromElsewhere ? 1 : 0
         return .new(worker, begins: phase == .working)
     }

@@ -129,6 +129,9 @@ final class DurableSender: RouteSender {
         statistics.sent += sent
     }
 
+    /// Also counts outcomes that the listener has not received, because it reports the errors.
+    var isIdle: Bool { guarded.withLock { $0.pipeline.count } == 0 && unheard.count == 0 }
+
     // MARK: Running
 
     func work() {

@@ -55,11 +55,7 @@ final class OutgoingWorker: RouteWorker {
         token.cancel()
     }
 
-    var isIdle: Bool {
-        var statistics = BridgeStatistics()
-        sender.add(to: &statistics)
-        return statistics.waitingToSend == 0
-    }
+    var isIdle: Bool { sender.isIdle }
 
     func abandon() {
         // The listener ends first, because the sender waits for its messages.

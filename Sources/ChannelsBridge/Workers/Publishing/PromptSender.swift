@@ -43,6 +43,8 @@ final class PromptSender: RouteSender {
         }
     }
 
+    var isIdle: Bool { unsent.count == 0 }
+
     func finish() async {
         isOpen.store(false, ordering: .releasing)
         await unsent.wait()

@@ -1,5 +1,5 @@
 import Foundation
-import Testing
+import Synchronization
 
 /// Runs every job of a scenario on one thread, one at a time, and picks the next by lot: a seed is an order
 /// in which tasks take turns.
@@ -17,26 +17,61 @@ import Testing
 /// (Swift 6.3).
 ///
 /// Unchecked: `steps` has a lock; the one thread that runs the scenario uses the rest.
-final class SeededExecutor: TaskExecutor, @unchecked Sendable {
+package final class SeededExecutor: TaskExecutor, @unchecked Sendable {
     private enum Step {
         case job(UnownedJob)
         case turn(UnsafeContinuation<Void, Never>)
     }
 
-    private let steps = Locked<[Step]>([])
+    /// What can run, in an order that does not depend on who was resumed first: the order in which a set of tasks is
+    /// resumed may be another one in the next process.
+    private struct Steps {
+        private var steps: [(rank: UInt64, step: Step)] = []
+        private var turns = UInt64(1) << 63
+
+        var isEmpty: Bool { steps.isEmpty }
+
+        mutating func add(_ step: Step) {
+            let rank: UInt64
+            switch step {
+            case .job(let job): rank = taskID(of: job)
+            case .turn:
+                turns += 1
+                rank = turns
+            }
+            let place = steps.lastIndex { $0.rank <= rank }
+            steps.insert((rank, step), at: place.map { $0 + 1 } ?? 0)
+        }
+
+        mutating func take(_ random: inout SeededGenerator) -> Step {
+            steps.remove(at: Int.random(in: steps.indices, using: &random)).step
+        }
+    }
+
+    private let steps = Mutex(Steps())
     /// Signalled for each step.
     private let added = DispatchSemaphore(value: 0)
     private var random: SeededGenerator
+    /// The task that waits until nothing else is left to run.
+    private var resting: UnsafeContinuation<Void, Never>?
 
-    init(seed: Int) { random = SeededGenerator(seed: seed) }
+    package init(seed: Int) { random = SeededGenerator(seed: seed) }
 
-    func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
+    package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
 
     /// Suspends the task until its turn comes.
-    func turn() async { await withUnsafeContinuation { add(.turn($0)) } }
+    package func turn() async { await withUnsafeContinuation { add(.turn($0)) } }
+
+    /// Suspends the task until nothing else is left to run. Only one task may wait for that.
+    package func rest() async {
+        await withUnsafeContinuation { continuation in
+            precondition(resting == nil, "one task rests at a time")
+            resting = continuation
+        }
+    }
 
     private func add(_ step: Step) {
-        steps.withLock { $0.append(step) }
+        steps.withLock { $0.add(step) }
         added.signal()
     }
 
@@ -44,7 +79,7 @@ final class SeededExecutor: TaskExecutor, @unchecked Sendable {
     ///
     /// - Parameter patience: How many milliseconds to wait for another thread, while the task has not ended.
     /// - Returns: Whether the task has ended.
-    func run(patience: Int, _ body: @escaping @Sendable () async -> Void) -> Bool {
+    package func run(patience: Int, _ body: @escaping @Sendable () async -> Void) -> Bool {
         precondition(SeededExecutor.current == nil, "one scenario at a time on a thread")
         SeededExecutor.current = self
         defer { SeededExecutor.current = nil }
@@ -53,7 +88,7 @@ final class SeededExecutor: TaskExecutor, @unchecked Sendable {
             await body()
             hasEnded.add()
         }
-        while let step = next(within: hasEnded.value == 0 ? patience : 0) {
+        while let step = next(within: hasEnded.value == 0 && resting == nil ? patience : 0) {
             switch step {
             case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
             case .turn(let continuation): continuation.resume()
@@ -64,14 +99,16 @@ final class SeededExecutor: TaskExecutor, @unchecked Sendable {
 
     /// Takes out any of the steps. Waits for one, so many milliseconds.
     private func next(within patience: Int) -> Step? {
-        guard added.wait(timeout: .now() + .milliseconds(patience)) == .success else { return nil }
-        return steps.withLock { steps in
-            // The last takes the place of the one taken out: any may be next anyway.
-            steps.swapAt(Int.random(in: 0..<steps.count, using: &random), steps.count - 1)
-            return steps.removeLast()
+        guard added.wait(timeout: .now() + .milliseconds(patience)) == .success else {
+            defer { resting = nil }
+            return resting.map { .turn($0) }
         }
+        return steps.withLock { $0.take(&random) }
     }
 }
+
+/// The number of a task: one that was created later has a higher one. Declared by the runtime.
+@_silgen_name("swift_task_getJobTaskId") private func taskID(of job: UnownedJob) -> UInt64
 
 // MARK: - The runtime's hook
 
