@@ -199,6 +199,9 @@ final class ManualClock: Clock {
     /// How many sleep now.
     var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
+    /// When the next of them wakes.
+    var next: Instant? { state.withLock { $0.sleepers.values.map(\.until).min() } }
+
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let number = state.withLock { state in
             state.lastNumber += 1
