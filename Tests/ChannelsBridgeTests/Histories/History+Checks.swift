@@ -87,7 +87,7 @@ extension History {
         for (name, pattern) in Self.names where subjects[text] == pattern.text {
             let key = Self.name(name, pattern.text)
             if fates[key]?[text]?.completed ?? 0 > 0 || message.isDropped { continue }
-            let isLetter = letters.contains { $0.durableName == name && $0.isPutBack == false }
+            let isLetter = letters.contains { $0.durableName == name }
             check(isLetter, "\(key) has not heard \(text)")
         }
     }

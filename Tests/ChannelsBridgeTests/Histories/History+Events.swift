@@ -75,7 +75,7 @@ extension History {
 
     private func dropLetter() {
         withTool { [self] box, wire in
-            guard let letter = try await box.letters(over: wire).first(where: { $0.isPutBack == false }) else { return }
+            guard let letter = try await box.letters(over: wire).first else { return }
             let text = Self.text(of: letter.message)
             note("a letter of \(text) is dropped")
             messages[text]?.isDropped = true

@@ -24,7 +24,7 @@ struct HistoryTests {
     private static func play(_ seed: Int) -> (problems: [String], log: [String]) {
         let executor = SeededExecutor(seed: seed)
         let history = History(seed: seed, executor)
-        if !executor.run(patience: 10_000, { await history.play() }) { history.fail("a wake-up was lost") }
+        if !executor.run(patience: 60_000, { await history.play() }) { history.fail("a wake-up was lost") }
         return (history.problems, history.log)
     }
 

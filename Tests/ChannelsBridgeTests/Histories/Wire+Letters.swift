@@ -6,19 +6,10 @@ extension Wire: MessageStore {
         try await round(nil) { [base] in try await base.unsettledCount(of: name, on: pattern) }
     }
 
-    func stored(
-        after number: UInt64,
-        matching pattern: ChannelPattern,
-        atMost limit: Int,
-        settledBy name: String
-    ) async throws -> [StoredMessage] {
-        try await round(nil) { [base] in
-            try await base.stored(after: number, matching: pattern, atMost: limit, settledBy: name)
-        }
-    }
-
-    func settle(_ number: UInt64, of name: String, on pattern: ChannelPattern) async throws {
-        try await round(nil) { [base] in try await base.settle(number, of: name, on: pattern) }
+    func stored(after number: UInt64, matching pattern: ChannelPattern, atMost limit: Int) async throws
+        -> [StoredMessage]
+    {
+        try await round(nil) { [base] in try await base.stored(after: number, matching: pattern, atMost: limit) }
     }
 
     func remove(_ number: UInt64, on pattern: ChannelPattern) async throws {

@@ -20,7 +20,7 @@ struct ConformanceTests {
     private func run(_ check: TransportConformance.Check, on server: Server) async throws {
         let names = Mutex<[ObjectIdentifier: String]>([:])
         let suite = TransportConformance(
-            timeout: .seconds(60),
+            timeout: .seconds(240),
             interrupt: { transport, body in
                 // The server ends the connection, and the transport connects again.
                 let name = names.withLock { $0[ObjectIdentifier(transport as! PostgreSQLTransport)]! }
