@@ -31,8 +31,8 @@ public struct DeadLetterBox: Sendable {
     ///
     /// Only letters that are there when the call begins are put back, so the call ends even if they fail again at once.
     /// If a process is killed between the two steps, the letter is still there. Putting it back again publishes the
-    /// same identifier, so a broker that remembers it stores the message once; so it does for two processes that put
-    /// back one letter at the same time.
+    /// same identifier, so a broker that remembers it stores the message once. The same holds if two processes put one
+    /// letter back at the same time, of which one may throw ``BridgeError/Code/refused``.
     ///
     /// A letter is recognized by its headers; other messages whose names begin like those of letters are left alone.
     /// The name comes from the letter's own subject, whatever its headers say. Therefore, a client that may

@@ -17,7 +17,7 @@ public protocol MessageStore: Transport {
     func stored(after number: UInt64, matching pattern: ChannelPattern, atMost limit: Int) async throws
         -> [StoredMessage]
 
-    /// Removes a stored message, for all durable names. Does nothing if there is none.
+    /// Removes a stored message, for all durable names.
     func remove(_ number: UInt64, on pattern: ChannelPattern) async throws
 
     /// Ensures that dead letters are kept until somebody puts them back. Called before each one is stored.

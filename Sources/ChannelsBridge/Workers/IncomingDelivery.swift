@@ -20,7 +20,7 @@ struct IncomingDelivery: Sendable {
     /// The durable messages that were delivered, and how often others could not be handled.
     private var delivered: RecentMessages<UInt64>
     private var failures: RecentMessages<Int>
-    /// How many deliveries in a row were in vain.
+    /// How many deliveries in a row have failed.
     private var failuresInARow = 0
     /// Whether a fault has been raised because only sequences receive the messages.
     private var hasWarned = false
