@@ -211,10 +211,14 @@ final class ManualClock: Clock {
             try await withCheckedThrowingContinuation { continuation in
                 let length = state.withLock { state -> Duration? in
                     guard !Task.isCancelled else { return nil }
-                    state.sleepers[number] = Sleeper(until: deadline, continuation: continuation)
+                    if deadline > state.time {
+                        state.sleepers[number] = Sleeper(until: deadline, continuation: continuation)
+                    }
                     return state.time.duration(to: deadline)
                 }
-                if let length { sleeps.record(length) } else { continuation.resume(throwing: CancellationError()) }
+                guard let length else { return continuation.resume(throwing: CancellationError()) }
+                if length <= .zero { continuation.resume() }
+                sleeps.record(length)
             }
         } onCancel: {
             let sleeper = state.withLock { $0.sleepers.removeValue(forKey: number) }
