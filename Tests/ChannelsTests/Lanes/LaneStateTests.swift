@@ -30,7 +30,7 @@ struct LaneStateTests {
         )
         var state = LaneState()
         var backlogs: [Int] = []
-        for number in 1...(1 << 21) + 1 where state.append(Unretained(entry)).contains(.isBacklog) {
+        for number in 1...(1 << 21) + 1 where state.append(Unretained(entry)).isBacklog {
             backlogs.append(number)
         }
         #expect(backlogs == [(1 << 20) + 1, (1 << 21) + 1])
@@ -126,7 +126,7 @@ private struct Run: ~Copyable {
             if let last = places.last { waiting[last] = waits } else { problem = "nothing was replaced" }
         case .waits:
             arrived += 1
-            if state.append(Unretained(members[index].entry)).contains(.starts) { jobs += 1 }
+            if state.append(Unretained(members[index].entry)).starts { jobs += 1 }
             waiting.append(waits)
         }
     }

@@ -216,7 +216,7 @@ extension ListenerList {
         adapt(frame.pointee.message, frame, listener) { message, isLast in
             guard !isLast, !listener.isCancelled else { return listener.callLast(message) }
             listener.body.callBare(message)
-            return .delivered
+            return Adaptor.Outcome(reached: 1, isLast: false)
         }
     }
 
@@ -231,7 +231,7 @@ extension ListenerList {
     ) -> Int {
         let outcome = listener.knownAdaptor.borrow { $0.runIncluded(message, frame, deliver) }
         // Messages that wait are still delivered.
-        if outcome.contains(.ended) { listener.end() }
+        if outcome.isLast { listener.end() }
         return outcome.reached
     }
 
@@ -279,6 +279,6 @@ extension ListenerEntry {
         guard !isCancelled else { return .skipped }
         end()
         body.callBare(message)
-        return [.delivered, .ended]
+        return Adaptor.Outcome(reached: 1, isLast: true)
     }
 }

@@ -1,12 +1,13 @@
 internal import Dispatch
 
 /// What to do, once the lock is released, after a message was put into a mailbox.
-struct Arrival: OptionSet {
-    let rawValue: UInt8
+struct Arrival {
     /// Start the drain or a reader.
-    static let starts = Arrival(rawValue: 1)
+    var starts = false
     /// Report that too many messages wait; see ``Backlog``.
-    static let isBacklog = Arrival(rawValue: 2)
+    var isBacklog = false
+
+    var isEmpty: Bool { !starts && !isBacklog }
 }
 
 /// The number of waiting messages above which a fault is reported. It doubles with each report, and is reset when
@@ -16,11 +17,11 @@ struct Backlog {
     private static var first: Int { 1 << 20 }
 
     @inline(__always)
-    mutating func note(_ count: Int) -> Arrival { count > limit ? raise() : [] }
+    mutating func note(_ count: Int) -> Arrival { count > limit ? raise() : Arrival() }
 
     private mutating func raise() -> Arrival {
         limit *= 2
-        return .isBacklog
+        return Arrival(isBacklog: true)
     }
 
     mutating func reset() { limit = Self.first }

@@ -12,7 +12,7 @@ extension Lane {
     func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox, alone: Bool) -> Int {
         let (message, number) = (frame.pointee.message, frame.pointee.number)
         let most = alone ? 1 : Self.mostAtOnce
-        var arrival: Arrival = []
+        var arrival = Arrival()
         var count = 0
         lock.withLock {
             // `cancel` sets the bit before it takes this lock to discard messages, so it finds what is enqueued here.
@@ -32,7 +32,11 @@ extension Lane {
                             !mailbox.state.isDead
                         else { return false }
                         mailbox.state.append(copying: message)
-                        arrival.formUnion(append(listener, mailbox))
+                        let next = append(listener, mailbox)
+                        arrival = Arrival(
+                            starts: arrival.starts || next.starts,
+                            isBacklog: arrival.isBacklog || next.isBacklog
+                        )
                         return true
                     }
                 }
@@ -51,13 +55,13 @@ extension Lane {
         if mailbox.state.isLookDue { listener.lookForOwner() }
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         let arrival = state.append(Unretained(listener))
-        if arrival.contains(.starts) { noteActivity() }
+        if arrival.starts { noteActivity() }
         return arrival
     }
 
     /// Starts the drain, or reports that too many messages wait.
     func finish(_ arrival: Arrival, _ listener: ListenerEntry) {
-        if arrival.contains(.starts) { schedule() }
-        if arrival.contains(.isBacklog) { listener.reportBacklog(lock.withLock { state.count }) }
+        if arrival.starts { schedule() }
+        if arrival.isBacklog { listener.reportBacklog(lock.withLock { state.count }) }
     }
 }

@@ -70,7 +70,7 @@ struct LaneState: ~Copyable {
         }
         guard phase == .idle else { return backlog.note(count) }
         phase = .scheduled
-        return .starts
+        return Arrival(starts: true)
     }
 
     /// Begins a turn. Returns false if the drain has ended meanwhile.

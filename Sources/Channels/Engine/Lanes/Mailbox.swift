@@ -77,7 +77,7 @@ final class Mailbox: ListenerRoute, @unchecked Sendable {  // guards: see above
     func offer(_ frame: FrameReference, to listener: ListenerEntry) -> Int {
         let message = frame.pointee.message
         return frame.offer(to: listener, isCalled: true, policy, isReported: true) { envelope, displaced in
-            var arrival: Arrival = []
+            var arrival = Arrival()
             let admission = withLock {
                 let admission = state.admit(for: listener, copying: message, envelope, displaced: &displaced)
                 if admission == .waits { arrival = lane.append(listener, self) }

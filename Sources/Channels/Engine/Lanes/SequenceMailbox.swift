@@ -69,7 +69,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Int {
         guard policy.kind == .unbounded, !frame.pointee.carriesMore else { return offer(frame, to: listener) }
         let message = frame.pointee.message
-        var arrival: Arrival = []
+        var arrival = Arrival()
         let isIn = lock.withLock {
             // `cancel` sets the bit before it takes this lock to discard messages, so it finds what is enqueued here.
             guard !listener.isCancelled, !state.isDead else { return false }
@@ -89,7 +89,7 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         let isCalled = calls != nil
         let isReported = calls?.ignores != true
         return frame.offer(to: listener, isCalled: isCalled, policy, isReported: isReported) { envelope, displaced in
-            var arrival: Arrival = []
+            var arrival = Arrival()
             var replaced: Task<PostTracker.Outcome, Never>?
             let admission = lock.withLock {
                 replaced = calls?.replace()
@@ -109,8 +109,9 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
         holdsMessages.store(true, ordering: .releasing)
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         if state.isLookDue { listener.lookForOwner() }
-        let backlog = backlog.note(state.incoming.count)
-        return (calls?.needReader() ?? !waiting.isEmpty) ? backlog.union(.starts) : backlog
+        var arrival = backlog.note(state.incoming.count)
+        arrival.starts = calls?.needReader() ?? !waiting.isEmpty
+        return arrival
     }
 
     /// Finds a reader for a message. Each message resumes or starts one, however many wait in the buffer, because a
@@ -118,10 +119,10 @@ final class SequenceMailbox: ListenerRoute, @unchecked Sendable {  // guards: se
     /// type is from another library, and a variable of such a type costs dozens of instructions.
     @inline(never)
     private func finish(_ arrival: Arrival, _ listener: ListenerEntry) {
-        if arrival.contains(.starts) {
+        if arrival.starts {
             if let calls { calls.startReader(of: self, listener) } else { wakeOne() }
         }
-        if arrival.contains(.isBacklog) { listener.reportBacklog(lock.withLock { state.incoming.count }) }
+        if arrival.isBacklog { listener.reportBacklog(lock.withLock { state.incoming.count }) }
     }
 
     private func wakeOne() { lock.withLock { waiting.takeFirst() }?.resume() }
