@@ -14,51 +14,34 @@ extension NATSSubscription {
     ///
     /// - Returns: Whether this is the first refusal since it was in effect.
     func wasRefused() -> Bool {
-        let (refusals, beginning) = state.withLock { state in
-            state.refusals += 1
-            return (state.refusals, state.beginnings)
-        }
-        // After further refusals, another attempt has already been scheduled.
-        if refusals == 1 { tryAgain(beginning, attempt: 1) }
-        return refusals == 1
+        let attempt = state.withLock { $0.refusal.refused() }
+        schedule(attempt)
+        return attempt != nil
     }
 
-    /// - Parameter beginning: The beginning that was refused. If the subscription has begun again since, on a
-    ///   new connection, nothing is done.
-    private func tryAgain(_ beginning: Int, attempt: Int) {
-        let delay = DispatchTimeInterval.milliseconds(Int(Self.backoff.delay(before: attempt).milliseconds))
-        connection.onControl(after: delay) { [weak self] in self?.tryAgain(beginning) }
+    private func schedule(_ attempt: RefusalState.Attempt?) {
+        guard let attempt else { return }
+        let delay = Self.backoff.delay(before: attempt.refusals)
+        connection.onControl(after: .milliseconds(Int(delay.milliseconds))) { [weak self] in self?.make(attempt) }
     }
 
     /// Called on the control queue.
-    private func tryAgain(_ beginning: Int) {
-        let (pointer, refusals, isWanted) = state.withLock { state in
-            (state.pointer?.pointer, state.refusals, state.beginnings == beginning && !state.isCancelled)
-        }
+    private func make(_ attempt: RefusalState.Attempt) {
+        let (pointer, isCancelled) = state.withLock { ($0.pointer?.pointer, $0.isCancelled) }
         // Without a connection, the subscription begins again on the next one.
-        guard isWanted, let library = connection.state.withLock({ $0.library }) else { return }
+        guard !isCancelled, let library = connection.state.withLock({ $0.library }) else { return }
         if let pointer {
             // Messages received before have to be handled first.
             var (count, bytes): (Int32, Int32) = (0, 0)
             let status = natsSubscription_GetPending(pointer, &count, &bytes)
-            if status == NATS_OK, count > 0 { return tryAgain(beginning, attempt: 1) }
-            natsSubscription_Unsubscribe(pointer)
+            if status == NATS_OK, count > 0 { return schedule(attempt) }
         }
-        let tryLater: @Sendable () -> Void = { [weak self] in
-            guard let self else { return }
-            let last = state.withLock { state in
-                state.refusals = refusals + 1
-                return state.beginnings
-            }
-            tryAgain(last, attempt: refusals + 1)
+        guard state.withLock({ $0.refusal.begin(attempt) }) else { return }
+        if let pointer { natsSubscription_Unsubscribe(pointer) }
+        let end: @Sendable (Bool) -> Void = { [weak self] isRefused in
+            self?.schedule(self?.state.withLock { $0.refusal.end(attempt, isRefused: isRefused) })
         }
-        do {
-            try begin(on: library) { [weak self] error in
-                if error == nil { self?.state.withLock { $0.refusals = 0 } } else { tryLater() }
-            }
-        } catch {
-            tryLater()
-        }
+        do { try begin(on: library) { end($0 != nil) } } catch { end(true) }
     }
 }
 #endif

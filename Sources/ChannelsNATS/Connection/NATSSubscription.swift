@@ -20,10 +20,7 @@ final class NATSSubscription: Sendable {
         /// How many dropped messages of the current subscription of the C client have been reported.
         var reportedDrops: Int64 = 0
         var isWatchingDrops = false
-        /// How often it has begun.
-        var beginnings = 0
-        /// How often the server has refused or ended it since it was last in effect.
-        var refusals = 0
+        var refusal = RefusalState()
     }
 
     let subject: String
@@ -106,8 +103,7 @@ final class NATSSubscription: Sendable {
     /// Begins again on another connection. Called on the control queue.
     func restore(on library: LibraryConnection) {
         let isCancelled = state.withLock { state in
-            // Refusals on earlier connections do not count.
-            state.refusals = 0
+            state.refusal.restart()
             return state.isCancelled
         }
         if isCancelled { return }
@@ -156,7 +152,6 @@ final class NATSSubscription: Sendable {
         natsSubscription_SetPendingLimits(pointer, max(1, limit), byteLimit)
         let (before, isCancelled) = state.withLock { state in
             defer { (state.pointer, state.reportedDrops) = (LibrarySubscription(pointer: pointer), 0) }
-            state.beginnings += 1
             return (state.pointer, state.isCancelled)
         }
         if let before { connection.free(before) }
