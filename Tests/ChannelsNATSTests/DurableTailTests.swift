@@ -51,7 +51,7 @@ struct DurableTailTests {
         #expect(try await tool.run("streams", "SHOP").output.contains("audit_"))
         // One that shares the name with another is seen: each asks once at a time.
         for _ in 0..<2 { _ = try await peer.subscribe(to: "shop.>", durableName: "audit") }
-        while try await !tool.run("streams", "SHOP").output.contains(/\ 2 +- +-\n$/) {}
+        while try await !tool.run("streams", "SHOP").output.contains(/\ 2 +- +-\n$/) { try Task.checkCancellation() }
         #expect(try await tool.run("streams", "--json").output.hasPrefix("{\"config\":{\"name\":\"SHOP\""))
         let refusal = "channels: the server has no stream NONE; 'channels streams' lists all\n"
         #expect(try await tool.run("streams", "NONE").errors == refusal)

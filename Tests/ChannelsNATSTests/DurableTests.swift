@@ -148,6 +148,27 @@ struct DurableTests {
         try await next.close()
     }
 
+    /// Also where its last request was on its way for longer than a request lives.
+    @Test func whatAProcessGaveBackComesAtOnceThoughTheServerIsLate() async throws {
+        let server = try await NATSServer()
+        let first = try await Peer.connect(to: server, withPatientStream)
+        for number in 0..<5 { try await first.publish("\(number)", to: "shop.sale", durable: true) }
+        let taken = try await first.subscribe(to: "shop.sale", durableName: "kitchen")
+        await taken.wait(count: 5)
+        server.pause()
+        // Two requests end meanwhile, as far as the process knows.
+        try await Task.sleep(for: PullState.requestLife * 2)
+        async let closing: Void = first.close()
+        server.resume()
+        try await closing
+        let next = try await Peer.connect(to: server, withPatientStream)
+        let start = ContinuousClock.now
+        let heard = try await next.subscribe(to: "shop.sale", durableName: "kitchen")
+        #expect(await heard.wait(count: 5).map(\.text) == (0..<5).map(String.init))
+        #expect(start.duration(to: .now) < .patience / 2)
+        try await next.close()
+    }
+
     /// What was on its way when the connection broke comes again, and what waited for its acknowledgement is settled.
     @Test func nothingIsLostWithAConnection() async throws {
         let server = try await NATSServer()
@@ -172,6 +193,7 @@ struct DurableTests {
         for number in 4..<10 { try await sender.publish("\(number)", to: "shop.sale", durable: true) }
         var settled = 4
         while Set(taken.all.map(\.text)).count < 10 {
+            try Task.checkCancellation()
             let all = await taken.wait(count: settled + 1)
             for message in all[settled...] { message.settle?(.acknowledged) }
             settled = all.count

@@ -30,6 +30,7 @@ struct PublishingOverNATSTests {
         let received = try await peer.subscribe(to: "shop.number", durableName: "reader")
         var texts: [String] = []
         while texts.count < count {
+            try Task.checkCancellation()
             let messages = await received.wait(count: texts.count + 1)
             for message in messages.dropFirst(texts.count) { message.settle?(.acknowledged) }
             texts = messages.map(\.text)

@@ -53,17 +53,15 @@ struct RevokedPermissionTests {
 
         try server.reload(Self.users())
         while sales.all.isEmpty || shared.all.isEmpty {
+            try Task.checkCancellation()
             try await till.publish("soup", to: "till.sale")
             try await till.publish("rice", to: "till.shared")
             // JetStream may be away for a moment.
             _ = try? await till.askJetStream("INFO")
         }
-        while true {
-            let question = try message("12", to: "price")
-            guard let reply = try? await till.transport.request(question, timeout: .patience) else { continue }
-            #expect(String(decoding: reply.body, as: UTF8.self) == "12")
-            break
-        }
+        let question = try message("12", to: "price")
+        let reply = try await retry { try await till.transport.request(question, timeout: .patience) }
+        #expect(String(decoding: reply.body, as: UTF8.self) == "12")
         #expect(Set(sales.all.map(\.text)) == ["soup"])
         #expect(Set(shared.all) == ["rice"])
         // Each was told once, though it was tried more often.
@@ -82,6 +80,7 @@ struct RevokedPermissionTests {
         var count = 0
         try server.reload(Self.users(denying: "shop.Subscription"))
         while !kitchen.events.all.contains(where: { $0.failure != nil }) {
+            try Task.checkCancellation()
             let posted = try message("soup", to: "shop.Subscription", id: UUID().uuidString)
             try await kitchen.transport.publishDurably(posted, isRepeated: false) { results.record($0) }
             count += 1

@@ -17,6 +17,12 @@ package func wait<Value>(
     }
 }
 
+/// Tries again until it succeeds, or the task is cancelled.
+@discardableResult
+package func retry<Value>(_ body: () async throws -> Value) async throws -> Value {
+    while true { do { return try await body() } catch { try Task.checkCancellation() } }
+}
+
 extension Duration {
     /// How long to wait for what a loaded machine does late, and then does: longer than any of that, and shorter than
     /// what a test that hangs is given.

@@ -147,7 +147,8 @@ final class DurableSubscription: Sendable {
         // On the next connection, the report would be obsolete.
         for reply in held { connection.sendNow(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
         let now = ContinuousClock.now
-        let (end, isUnavailable) = update { $0.pull.expire(now: now) }
+        // While this closes, that a time is over here proves nothing: see ``close()``.
+        let (end, isUnavailable) = update { $0.isClosing ? (nil, false) : $0.pull.expire(now: now) }
         if isUnavailable { needConsumer() }
         checkConsumer()
         let pause = now.duration(to: min(end ?? now + PullState.requestLife, report))
@@ -164,7 +165,12 @@ final class DurableSubscription: Sendable {
             $0.isClosing = true
             $0.pull.stop()
         }
-        if connection.isConnected { await isQuiet.wait(atMost: PullState.requestLife * 2, clock: ContinuousClock()) }
+        if connection.isConnected {
+            // The time of the last request begins when the server has it: at the latest when it answers. It may have been
+            // long on its way, and the server may be silent about its end.
+            _ = await connection.flush(until: .now + PullState.requestLife)
+            await isQuiet.wait(atMost: PullState.requestLife + PullState.patience, clock: ContinuousClock())
+        }
         let (subscription, restarting) = state.withLock { state in
             defer { (state.subscription, state.restarting) = (nil, nil) }
             return (state.subscription, state.restarting)

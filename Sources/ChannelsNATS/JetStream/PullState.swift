@@ -16,11 +16,11 @@ struct PullState {
         let bytes: Int?
     }
 
-    /// How long the server keeps a request. It is short because closing waits for its end: nats-server 2.9 loses its place if messages are returned while it still has a
-    /// request of a subscriber that has ended.
+    /// How long the server keeps a request. It is short because closing waits for its end: nats-server 2.9 loses its
+    /// place if messages are returned while it still has a request of a subscriber that has ended.
     static let requestLife = Duration.seconds(1)
     /// How long a request and the report of its end may be on their way.
-    private static let patience = Duration.milliseconds(250)
+    static let patience = Duration.milliseconds(250)
 
     /// The room for messages that were delivered and are not settled.
     var room: Room
