@@ -84,6 +84,18 @@ struct DeadLetterBoxTests {
         try await wire.close(timeout: .seconds(1))
     }
 
+    @Test func aBrokerInMemoryWithAsManyLettersAsItKeepsRefusesMore() async throws {
+        let wire = try await connectedTransport(InMemoryBroker(limits: .init(keptMessages: 2)))
+        for _ in 0..<2 { try await wire.publish(letter("dead.shop.sold", from: "shop.sold"), durable: true) }
+        let error = await #expect(throws: BridgeError.self) {
+            try await wire.publish(letter("dead.shop.sold", from: "shop.sold"), durable: true)
+        }
+        #expect(error?.code == .bufferFull)
+        try await wire.remove(1, on: "dead.>")
+        try await wire.publish(letter("dead.shop.sold", from: "shop.sold"), durable: true)
+        try await wire.close(timeout: .seconds(1))
+    }
+
     @Test func aTransportThatListsNothingSaysSo() async throws {
         let error = await #expect(throws: BridgeError.self) {
             try await DeadLetterBox("dead").letters(over: AlteredTransport(broker))

@@ -308,6 +308,12 @@ struct RelayTests {
         try await receiver.close(timeout: .patience)
     }
 
+    /// A stream may come back without a word from its server.
+    @Test func aRelayPausesNoLongerThanASecond() {
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: InMemoryTransport(InMemoryBroker()))
+        #expect(relay.backoff.delay(before: 100) == .seconds(1))
+    }
+
     @Test func aSecondRunIsRefusedAndTheFirstGoesOn() async throws {
         let (broker, heard) = (InMemoryBroker(), Recorder<String>())
         let receiver = InMemoryTransport(broker)

@@ -50,7 +50,7 @@ public struct DeadLetterBox: Sendable {
     ///   ``BridgeError/Code/invalidName`` for a letter of a name that belongs to the broker. Letters whose
     ///   message was not acknowledged stay in the box, although the broker may have stored the message.
     ///   ``BridgeError/Code/unsupported`` if the transport is not a ``MessageStore``.
-    /// - Complexity: O(*n*) in the number of letters; over NATS, four requests for each.
+    /// - Complexity: O(*n*) in the number of letters; over NATS, five requests for each.
     public func putBack(over transport: any Transport, atMost limit: Int = .max) async throws -> Int {
         try await withConnection(transport) { try await putBack(connected: transport, limit) }
     }

@@ -28,7 +28,7 @@ public final class InMemoryBroker: Sendable {
     package struct Limits: Hashable, Sendable {
         /// The maximum number of bytes of a body.
         package var bodyLimit: Int
-        /// How many messages are stored for one durable name and pattern.
+        /// How many messages are stored for one durable name and pattern, and how many dead letters in all.
         package var keptMessages: Int
         /// How many messages a transport queues while its connection is broken.
         package var unsentMessages: Int

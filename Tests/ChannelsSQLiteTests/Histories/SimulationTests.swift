@@ -1,24 +1,13 @@
 #if SQLite
 import Foundation
+import TestSupport
 import Testing
 
 /// Whole histories of a file and the processes that use it: killed, stopped and closed, with commits and reads that fail,
 /// clocks that step, names that are removed and older copies that are restored. A history is played by one thread in no time.
 ///
-/// `CHANNELS_HISTORIES` says how many, and `CHANNELS_FIRST_HISTORY` the first; `Scripts/verify sqlite-histories` plays as
-/// many as one likes, and shows that planted faults are found.
+/// `Scripts/verify sqlite-histories` plays as many as one likes, and shows that planted faults are found.
 struct SimulationTests {
-    private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
-
-    private static var seeds: Range<Int> {
-        let first = number("CHANNELS_FIRST_HISTORY") ?? 0
-        let seeds = first..<first + (number("CHANNELS_HISTORIES") ?? 400)
-        return number("CHANNELS_SEED").map { $0..<$0 + 1 } ?? seeds
-    }
-
-    /// So many parts run at once.
-    static let parts = 2
-
     /// A process that becomes a member in the turn in which it reads what others have committed has not read yet who they
     /// are: it looks once more.
     @Test func aMemberThatIsKilledJustAfterAnotherHasSubscribedLeavesItsMessagesToIt() throws {
@@ -49,7 +38,7 @@ struct SimulationTests {
         #expect(world.problems == [])
     }
 
-    @Test(arguments: 0..<parts)
+    @Test(arguments: 0..<2)
     func whatIsAcknowledgedIsHeardAndNothingSettledComesAgain(part: Int) throws {
         let memory = URL(filePath: "/dev/shm")
         let isThere = FileManager.default.isWritableFile(atPath: memory.path())
@@ -57,7 +46,8 @@ struct SimulationTests {
             .appending(path: "channels-\(UUID())").path()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        for seed in Self.seeds where seed % Self.parts == part {
+        let filter = "--traits SQLite --disable-xctest --filter SimulationTests"
+        let wrong = try playHistories(400, part: part, filter: filter) { seed in
             let world = try World(seed: seed, folder: folder)
             // The names are there from the start: nothing is kept for one that is not known.
             try world.settle()
@@ -66,15 +56,9 @@ struct SimulationTests {
                 try world.settle()
             }
             try world.end()
-            guard world.problems.isEmpty else {
-                let problems = world.problems.prefix(3).joined(separator: "\n")
-                let again = "CHANNELS_SEED=\(seed) swift test --traits SQLite --disable-xctest --filter SimulationTests"
-                Issue.record(
-                    "history \(seed), again with \(again)\n\(problems)\n\(world.log.suffix(400).joined(separator: "\n"))"
-                )
-                return
-            }
+            return (world.problems, world.log)
         }
+        if let wrong { Issue.record("\(wrong)") }
     }
 }
 #endif

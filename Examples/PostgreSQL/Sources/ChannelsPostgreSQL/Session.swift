@@ -214,7 +214,7 @@ final class Session {
 
     // MARK: Changes
 
-    /// Runs a job that needs the connection, after everything that was requested before.
+    /// Runs a job that needs the connection, after everything that was requested before and is not held up.
     func perform<Value>(_ once: Once<Value>, _ subject: String?, _ body: (Connection) throws -> Value) {
         do {
             guard let connection else { throw BridgeError(hasEnded ? .closed : .notConnected) }
