@@ -146,7 +146,8 @@ struct BridgeOverNATSTests {
         try await node.end()
     }
 
-    /// Each process handles a few, and ends with the others in its hands.
+    /// Each process handles some, and ends with the others in its hands. There are three: what is delivered more often
+    /// without being handled is delivered alone, and out of order.
     @Test func processesThatEndMakeNoDeadLettersAndLoseNothing() async throws {
         let server = try await NATSServer()
         let routes: [BridgeRoute] = [.incoming(.natsSale, durable: true)]
@@ -156,7 +157,7 @@ struct BridgeOverNATSTests {
         var (heard, letters): ([Int], Int) = ([], 0)
         while heard.count < 40, letters == 0 {
             let node = try await Node("kitchen", server, routes)
-            await node.heard.wait(count: min(4, 40 - heard.count))
+            await node.heard.wait(count: min(14, 40 - heard.count))
             try? await node.end()
             heard += node.heard.all.map(\.number)
             letters += node.deadLetters.count

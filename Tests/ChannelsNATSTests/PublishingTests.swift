@@ -190,6 +190,19 @@ struct PublishingOverNATSTests {
         #expect(throws: BridgeError.self) { try Array(text.utf8).withUnsafeBytes { try Acknowledgement($0, "a") } }
     }
 
+    /// Nobody has looked while it was there, but it was heard.
+    @Test func aValueThatIsPurgedBeforeTheNextLookIsFoundToBeLost() {
+        let bucket = Bucket()
+        func look(lastSequence: UInt64) -> Bool {
+            bucket.identify(StreamIdentity(created: "a", lastSequence: lastSequence, subjects: 0), known: bucket.mark)
+        }
+        #expect(!look(lastSequence: 0))
+        #expect(bucket.revision(1) == 1)
+        #expect(look(lastSequence: 1))
+        // Told once.
+        #expect(!look(lastSequence: 1))
+    }
+
     @Test func revisionsRiseAcrossBuckets() {
         let bucket = Bucket()
         func identify(_ created: String, _ last: UInt64, _ subjects: Int, known: UInt64, since: Int? = nil) -> Bool {

@@ -14,6 +14,8 @@ final class Bucket: Sendable {
         /// The number that is added to a sequence.
         var offset: UInt64 = 0
         var highest: UInt64 = 0
+        /// The highest revision that had been received before the last look.
+        var seen: UInt64 = 0
         /// How often the bucket was found to have been replaced.
         var replacements = 0
         /// How often values were found to be lost.
@@ -73,9 +75,11 @@ final class Bucket: Sendable {
                 && (last.created != found.created || state.offset &+ found.lastSequence < known.highest)
             // A newer answer may have arrived first.
             guard isAnother || found.lastSequence >= last.lastSequence else { return false }
-            state.last = found
+            // What was received since the last look was a value, too.
+            let subjects = max(last.subjects, known.highest > state.seen ? 1 : 0)
+            (state.last, state.seen) = (found, max(state.seen, known.highest))
             // Values were purged, or removed because of their age. The sequences continue.
-            guard isAnother || found.subjects < last.subjects else { return false }
+            guard isAnother || found.subjects < subjects else { return false }
             state.losses += 1
             guard isAnother else { return true }
             state.offset = state.highest
