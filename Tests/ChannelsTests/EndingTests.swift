@@ -268,6 +268,37 @@ struct EndingTests {
         #expect(ended.value == 1)
     }
 
+    /// An actor cannot keep the token of a listener that it registers in its `init`.
+    private actor Kitchen {
+        private(set) var cooked: [Int] = []
+        private let served: Channel<Int>
+
+        init(_ orders: Channel<Int>, serving served: Channel<Int>) {
+            self.served = served
+            orders.listen(self) { me, order in me.cook(order) }
+        }
+
+        private func cook(_ order: Int) {
+            cooked.append(order)
+            served.post(order)
+        }
+    }
+
+    /// The parts of a program, in the direction of their messages.
+    @Test func drainingTheListenersOfAnOwnerLosesNothingThatWaits() async {
+        let (orders, served, paid) = (Channel<Int>(), Channel<Int>(), Recorder<Int>())
+        let kitchen = Kitchen(orders, serving: served)
+        let till = Owner()
+        served.listen(till) { (_: Owner, order: Int) async in paid.record(order) }
+        for number in 0..<100 { orders.post(number) }
+        await orders.drainListeners(of: kitchen)
+        orders.post(100)
+        await served.drainListeners(of: till)
+        #expect(await kitchen.cooked == Array(0..<100))
+        #expect(paid.all == Array(0..<100))
+        #expect(orders.isEmpty && served.isEmpty)
+    }
+
     @Test func aChannelOfATypeIsRemovedByItsType() {
         let board = Switchboard()
         let held = board[Int.self].channel

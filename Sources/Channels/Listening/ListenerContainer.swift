@@ -61,6 +61,18 @@ extension ListenerContainer where Self: Sendable {
     public func removeListenersAndWait(of owner: AnyObject) async {
         await _listeners.list?.removeListenersAndWait(of: owner)
     }
+
+    /// Ends every listener and interceptor of an owner after their queued messages have been delivered, and suspends
+    /// until none of them is running: ``ListenerToken/drain()`` for each.
+    ///
+    /// Messages posted from now on do not reach them. For an owner that keeps no tokens, such as an actor that
+    /// registers its listeners in its `init`. To end a program, drain its parts in the direction of their messages:
+    /// what a part posts while it is drained reaches the next one.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func drainListeners(of owner: AnyObject) async {
+        await _listeners.list?.drainListeners(of: owner)
+    }
 }
 
 /// Backs the members of ``ListenerContainer``. Public because it appears in a requirement.

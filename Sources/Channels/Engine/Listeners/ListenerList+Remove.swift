@@ -84,10 +84,21 @@ extension ListenerList {
 
     /// Ends every listener and interceptor of an owner, and suspends until no call of any of them is running.
     func removeListenersAndWait(of owner: AnyObject) async {
-        var removed: [ListenerEntry] = []
-        forEachEntry { if $0.owner === owner { removed.append($0) } }
+        let removed = entries(of: owner)
         for entry in removed { entry.cancel() }
         for entry in removed { await entry.cancelAndWait() }
+    }
+
+    func drainListeners(of owner: AnyObject) async {
+        let drained = entries(of: owner)
+        for entry in drained { entry.end() }
+        for entry in drained { await entry.drain() }
+    }
+
+    private func entries(of owner: AnyObject) -> [ListenerEntry] {
+        var found: [ListenerEntry] = []
+        forEachEntry { if $0.owner === owner { found.append($0) } }
+        return found
     }
 
     /// Whether an object owns a listener or an interceptor.
