@@ -1,8 +1,8 @@
 public import Channels
 
 extension Switchboard {
-    /// What a switchboard counts and records in addition to mailboxes, drops and faults, which are always
-    /// counted.
+    /// What a switchboard counts and records in addition to waiting, dropped and missed messages and faults,
+    /// which are always counted.
     ///
     /// ```swift
     /// board.diagnostics = .counts

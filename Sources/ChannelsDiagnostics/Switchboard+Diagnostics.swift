@@ -5,7 +5,7 @@ extension Switchboard {
     /// - Parameters:
     ///   - reentrancy: The default for its channels.
     ///   - onFault: Called for each fault. By default, faults are written to standard error.
-    ///   - diagnostics: What to record in addition to mailboxes, drops and faults, which are always counted.
+    ///   - diagnostics: What to record in addition to what is always counted.
     public convenience init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,

@@ -2,10 +2,10 @@ extension Channel {
     /// Delivers a message to every listener registered when the call begins.
     ///
     /// Interceptors run first, then listeners in order of priority, then of registration. Listeners that are
-    /// nonisolated, or have the caller's isolation, run before this method returns, unless messages are queued for
-    /// them. For all others, the message is enqueued in their mailboxes. No lock is held while a listener runs, so it
-    /// may use this channel. A listener registered during the call misses this message. A listener that is paused, or
-    /// is cancelled before its turn, is neither called nor counted.
+    /// nonisolated, or have the caller's isolation, run before this method returns; ``Channel`` says when not. For all
+    /// others, the message is enqueued in their mailboxes. No lock is held while a listener runs, so it may use this
+    /// channel. A listener registered during the call misses this message. A listener that is paused, or is cancelled
+    /// before its turn, is neither called nor counted.
     ///
     /// A post made by a listener of this channel during its call follows the channel's ``Reentrancy``, which may refuse
     /// it. A post made inside a listener of any channel is refused if less than 64 KB of the thread's stack is left. A

@@ -10,8 +10,9 @@
 /// ## Behavior
 /// - A post reaches the listeners registered when it begins, in order of priority, then of registration.
 /// - A listener runs in its own isolation domain. If it is nonisolated, or has the poster's isolation, it is called
-///   before `post` returns, unless messages are queued for it. Otherwise it is called through the lane of its actor or
-///   queue. A lane makes one call at a time, in the order of each poster's posts, across channels.
+///   before `post` returns, unless messages are queued for it or the post is deferred (``Reentrancy``). Otherwise it is
+///   called through the lane of its actor or queue. A lane makes one call at a time, in the order of each poster's
+///   posts, across channels.
 /// - Owners are held weakly, but strongly during a call. Listeners end with their owner.
 /// - No lock is held while a listener runs: it may use any channel, this one included.
 /// - A listener that throws raises a ``Fault`` and does not affect the others.

@@ -7,10 +7,10 @@ extension Listenable {
     /// Registers a listener that belongs to an object.
     ///
     /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's isolation,
-    /// it is called before `post` returns, unless messages are already queued for it. Otherwise it is called from its
-    /// mailbox, one call at a time, in the order of each poster's posts. No lock is held during a call. A paused
-    /// listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is raised, and the other
-    /// listeners are called.
+    /// it is called before `post` returns; ``Channel`` says when not. Otherwise it is called from its mailbox, one call
+    /// at a time, in the order of each poster's posts. No lock is held during a call. A paused listener misses
+    /// messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is raised, and the other listeners are
+    /// called.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, but strongly during each call. The listener ends with it.
@@ -106,9 +106,9 @@ extension Listenable {
 
     /// Registers a listener that belongs to an actor and runs on it.
     ///
-    /// It is called before `post` returns if the poster is on the actor and no messages are queued for the listener;
-    /// otherwise it is called from its mailbox, one call at a time, in the order of each poster's posts. A paused
-    /// listener misses messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is raised.
+    /// If the poster is on the actor, it is called before `post` returns; ``Channel`` says when not. Otherwise it is
+    /// called from its mailbox, one call at a time, in the order of each poster's posts. A paused listener misses
+    /// messages. If the closure throws, the fault ``Fault/Code/listenerThrew`` is raised.
     ///
     /// - Parameters:
     ///   - owner: The actor. Held weakly, but strongly during each call. The listener ends with it.
@@ -167,8 +167,8 @@ extension Listenable {
     /// Registers a listener that lives as long as the token returned.
     ///
     /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's isolation,
-    /// it is called before `post` returns, unless messages are already queued for it. Otherwise it is called from its
-    /// mailbox, one call at a time, in the order of each poster's posts. A paused listener misses messages.
+    /// it is called before `post` returns; ``Channel`` says when not. Otherwise it is called from its mailbox, one call
+    /// at a time, in the order of each poster's posts. A paused listener misses messages.
     ///
     /// - Parameters:
     ///   - priority: Listeners with higher priority are reached first; those with equal priority, in the order of
@@ -195,9 +195,8 @@ extension Listenable {
     /// Registers a throwing listener that lives as long as the token returned.
     ///
     /// The closure inherits the isolation of the code around it. If it is nonisolated, or has the poster's isolation,
-    /// it is called before `post` returns, unless messages are already queued for it; otherwise it is called from its
-    /// mailbox, in the order of each poster's posts. An error raises ``Fault/Code/listenerThrew`` and does not affect
-    /// other listeners.
+    /// it is called before `post` returns; ``Channel`` says when not. Otherwise it is called from its mailbox, in the
+    /// order of each poster's posts. An error raises ``Fault/Code/listenerThrew`` and does not affect other listeners.
     ///
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     @inlinable

@@ -37,7 +37,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         let stop = UInt8(ascii: ".")
         var next = 0
         for index in 0..<pattern.count {
-            // Whether there is a token, or the rest of one, at this place.
+            // Whether there is a segment, or the rest of one, at this place.
             let isInToken = next < name.count && name[next] != stop
             switch pattern[index] {
             case UInt8(ascii: ">"): return isInToken

@@ -82,7 +82,7 @@ extension NamedChannel {
     /// Delivers a message to every listener of the name and of patterns that match it.
     ///
     /// Listeners run in order of priority, then of registration. Those that are nonisolated, or have the
-    /// caller's isolation, run before this method returns, unless messages are queued for them.
+    /// caller's isolation, run before this method returns; ``Channel`` says when not.
     ///
     /// - Returns: How many listeners were called or had the message enqueued. If there are none, nothing is stored.
     /// - Precondition: The name is not in use for another kind or type.

@@ -23,7 +23,8 @@ extension BridgeRoute {
         state(name, initial, type, sends: true, receives: true)
     }
 
-    /// Stores the values of a named state at the broker, beginning with the current one.
+    /// Stores the values of a named state at the broker, beginning with the current one, even if that is only the
+    /// initial value.
     ///
     /// Values stored by other processes are ignored.
     public static func outgoing<State: Codable & Sendable>(

@@ -59,7 +59,7 @@ struct ConsumerRequest: Encodable, Sendable {
         return request
     }
 
-    /// Returns the name of a consumer: one token of letters, digits, `-` and `_`. A hash tells different
+    /// Returns the name of a consumer: one segment of letters, digits, `-` and `_`. A hash tells different
     /// names and patterns apart.
     static func consumerName(_ name: String, _ pattern: String) -> String {
         let readable = name.utf8.prefix(40).map { byte -> Character in

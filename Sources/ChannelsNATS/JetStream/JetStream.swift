@@ -361,7 +361,7 @@ struct StreamInformation: Decodable {
 }
 
 extension WireRules {
-    /// Throws unless the text can be the name of a stream or consumer, which is one token of a subject.
+    /// Throws unless the text can be the name of a stream or consumer, which is one segment of a subject.
     static func check(token: String) throws {
         try check(subject: token)
         if token.utf8.contains(where: "./\\".utf8.contains) {
