@@ -13,7 +13,7 @@ struct DefaultTests {
     @Test func aMessageIsTriedForAnHourAndThenKept() async throws {
         let fed = Fed()
         let board = Switchboard(onFault: { _ in })
-        let token = board[.sold].listen { (_: Sale) throws in throw Trouble() }
+        let token = board[.sold].listen { (sale: Sale) throws in if sale.total == 1 { throw Trouble() } }
         let bridge = Bridge(
             "kitchen",
             switchboard: board,
@@ -26,8 +26,11 @@ struct DefaultTests {
         var delays: [Duration] = []
         while true {
             try fed.deliver(#"{"total":1}"#, id: "7", delivery: delays.count + 1)
-            guard case .retry(let delay) = await fed.next(delays.count + 1).settlement else { break }
+            guard case .retry(let delay) = await fed.next(delays.count * 2 + 1).settlement else { break }
             delays.append(delay)
+            // Others succeed: where all fail, the route pauses.
+            try fed.deliver(#"{"total":2}"#, id: "good-\(delays.count)")
+            _ = await fed.next(delays.count * 2)
         }
         #expect(
             delays.prefix(5) == [

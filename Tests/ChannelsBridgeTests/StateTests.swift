@@ -164,6 +164,14 @@ struct StateTests {
         _ = await state(of: sink).first { $0.total == 8 }
         #expect(state(of: source).value == Sale(total: 8))
         try await source.stop()
+        // It does not hear of the value that is stored, and replaces it by its own, though that is only the initial one.
+        let again = await MiniProcess(
+            "again",
+            InMemoryTransport(broker),
+            [.outgoing(state: .lastSale, initial: Sale(total: 9))]
+        )
+        _ = await state(of: sink).first { $0.total == 9 }
+        try await again.stop()
         try await sink.stop()
         #expect(sink.bridge.statistics.sent == 0 && source.bridge.statistics.received == 0)
     }
