@@ -25,6 +25,30 @@ struct EarlyEndTests {
         #expect(bridge.statistics.dropped == 1 && bridge.status.value.reason?.code == .closingTimedOut)
     }
 
+    /// Whatever kind of route carries it.
+    @Test(arguments: [
+        BridgeRoute.both(state: .lastSale, initial: Sale(total: 0)), .both(statesMatching: "shop.*", of: Sale.self),
+    ])
+    func aStateThatIsNotStoredInTimeIsAnError(route: BridgeRoute) async throws {
+        let (stores, gate) = (Tally(), Gate())
+        var silent = AlteredTransport(broker)
+        silent.stores = { message in
+            stores.add()
+            await gate.wait()
+            throw BridgeError(.closed, subject: message.subject)
+        }
+        silent.closes = { gate.open() }
+        let till = await MiniProcess(
+            "till",
+            silent,
+            [route],
+            configuration: .quick.with { $0.closeTimeout = .milliseconds(1) }
+        )
+        till.board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 7))
+        await stores.wait(until: 1)
+        await #expect { try await till.stop() } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
+    }
+
     /// The connection is there, and one route cannot be subscribed yet.
     @Test(arguments: [true, false])
     func whatIsQueuedIsSentIfTheBridgeHasConnected(isCancelled: Bool) async throws {

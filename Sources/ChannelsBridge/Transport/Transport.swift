@@ -71,6 +71,9 @@ public protocol Transport: Sendable {
     /// while several messages await their acknowledgements. It makes a single attempt. The default
     /// implementation publishes and waits.
     ///
+    /// What a lost connection leaves unacknowledged fails before anything is published on the next one; otherwise later
+    /// messages could be stored first.
+    ///
     /// - Parameters:
     ///   - message: The message, with the header ``TransportHeaders/id``.
     ///   - isRepeated: Whether an earlier attempt may have been stored. If not, and the broker says that it

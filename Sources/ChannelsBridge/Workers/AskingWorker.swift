@@ -17,6 +17,9 @@ final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendab
 
     func finish() async { token.cancel() }
 
+    /// Whoever asks waits for the answer, or its time, beside the bridge.
+    var isIdle: Bool { true }
+
     func abandon() { token.cancel() }
 }
 

@@ -73,6 +73,8 @@ final class MatchingStatesWorker<State: Codable & Sendable>: RouteWorker {
         }
     }
 
+    var isIdle: Bool { workers.allSatisfy(\.isIdle) }
+
     func abandon() {
         for worker in names.withLock({ $0.end() }) { worker.abandon() }
     }

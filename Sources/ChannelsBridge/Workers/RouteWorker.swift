@@ -46,7 +46,6 @@ protocol RouteWorker: AnyObject, Sendable {
 extension RouteWorker {
     var needs: TransportCapabilities { [] }
     var isInbound: Bool { false }
-    var isIdle: Bool { true }
     func start() async throws {}
     func work() {}
     func caughtUp() async {}

@@ -333,7 +333,10 @@ final class Process: @unchecked Sendable {  // used by one thread
         }
         // "After failureLimit failures in one process, the message becomes a DeadLetter."
         let known = failures[key]?[text] ?? Failures(letters: 0, count: 0)
-        if known.letters == fate.letters, known.count >= history.plan.failureLimit, !wire.hasFailedLetters {
+        // What the broker has delivered again meanwhile may have two letters, and be put back twice at once.
+        if known.letters == fate.letters, known.count >= history.plan.failureLimit, !wire.hasFailedLetters,
+            !fate.isDisturbed
+        {
             history.fail("\(label) \(key) hears \(text) after \(history.plan.failureLimit) failures")
         }
         // "with the same delivery?.id in its Posted", and through letters the "time … of the original message".
@@ -370,6 +373,9 @@ final class Process: @unchecked Sendable {  // used by one thread
         let count = failures[key]?[text]?.count ?? 0
         history.fates[key]?[text]?.isSettled = false
         guard letter.error.detail?.contains("listeners failed") == true else { return }
-        history.check(count >= history.plan.failureLimit, "\(text) is a letter of \(key) after \(count) failures")
+        history.check(
+            count >= history.plan.failureLimit || history.fates[key]?[text]?.isDisturbed == true,
+            "\(text) is a letter of \(key) after \(count) failures"
+        )
     }
 }

@@ -18,11 +18,6 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
         init(isKept: Bool = false, isDrained: Bool = false) { (self.isKept, self.isDrained) = (isKept, isDrained) }
     }
 
-    private struct Item {
-        let arrives: @Sendable () async -> Void
-        let isLost: @Sendable () -> Void
-    }
-
     /// A durable message that the broker has delivered, and whose settlement it does not have.
     private struct Delivery {
         let name: String
@@ -38,13 +33,17 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
     private var phase = Phase.new
     /// How often the wire has broken.
     private var session = 0
-    private var up: [Item] = []
+    private var up: [@Sendable () async -> Void] = []
     private var isMoving = false
     private var lines: [Line] = []
     private var deliveries: [Int: Delivery] = [:]
     private var lastDelivery = 0
     /// How many answers are on their way.
     private var answers = 0
+    /// Those who wait for the result of a publication, by its number. A wire that breaks tells all of them at once, so
+    /// that nothing is published on the next connection before.
+    private var publications: [Int: @Sendable (BridgeError?) -> Void] = [:]
+    private var lastPublication = 0
     /// How many messages it has handed to its handlers, how many values, and how many publications have succeeded.
     private(set) var counts = (messages: 0, values: 0, sent: 0)
     /// Whether a letter could not be stored, or its publisher does not know.
@@ -113,9 +112,10 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
     /// What is on the wire is lost, and what was not settled is disturbed.
     private func lose() {
         session += 1
-        let lost = up
         up = []
-        for item in lost { item.isLost() }
+        let unanswered = publications.sorted { $0.key < $1.key }
+        publications = [:]
+        for (_, onResult) in unanswered { onResult(BridgeError(.notAcknowledged)) }
         for delivery in deliveries.values { history.isDisturbed(delivery.text, delivery.name) }
         deliveries = [:]
         for line in lines where !line.isKept { line.items = [] }
@@ -150,15 +150,15 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
         wake(line)
     }
 
-    private func send(_ arrives: @escaping @Sendable () async -> Void, isLost: @escaping @Sendable () -> Void = {}) {
-        guard phase == .up else { return isLost() }
-        up.append(Item(arrives: arrives, isLost: isLost))
+    private func send(_ arrives: @escaping @Sendable () async -> Void) {
+        guard phase == .up else { return }
+        up.append(arrives)
         guard !isMoving else { return }
         isMoving = true
         Task { [self] in
             while !up.isEmpty {
                 await history.turn()
-                if !up.isEmpty { await up.removeFirst().arrives() }
+                if !up.isEmpty { await up.removeFirst()() }
             }
             isMoving = false
         }
@@ -232,7 +232,9 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
         try check(message.subject)
-        let session = session
+        lastPublication += 1
+        let number = lastPublication
+        publications[number] = onResult
         send { [self] in
             var problem: BridgeError?
             do {
@@ -243,12 +245,10 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
             Task { [problem] in
                 await history.turns(upTo: 3)
                 answers -= 1
-                guard session == self.session else { return onResult(BridgeError(.notAcknowledged)) }
+                guard let onResult = publications.removeValue(forKey: number) else { return }
                 if problem == nil { counts.sent += 1 }
                 onResult(problem)
             }
-        } isLost: {
-            onResult(BridgeError(.notAcknowledged, subject: message.subject))
         }
     }
 
