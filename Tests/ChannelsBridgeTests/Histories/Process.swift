@@ -333,9 +333,9 @@ final class Process: @unchecked Sendable {  // used by one thread
         }
         // "After failureLimit failures in one process, the message becomes a DeadLetter."
         let known = failures[key]?[text] ?? Failures(letters: 0, count: 0)
-        // What the broker has delivered again meanwhile may have two letters, and be put back twice at once.
+        // What was delivered again although it had a letter may be there twice once that is put back.
         if known.letters == fate.letters, known.count >= history.plan.failureLimit, !wire.hasFailedLetters,
-            !fate.isDisturbed
+            !(fate.isDisturbed && fate.letters > 0)
         {
             history.fail("\(label) \(key) hears \(text) after \(history.plan.failureLimit) failures")
         }
@@ -373,8 +373,10 @@ final class Process: @unchecked Sendable {  // used by one thread
         let count = failures[key]?[text]?.count ?? 0
         history.fates[key]?[text]?.isSettled = false
         guard letter.error.detail?.contains("listeners failed") == true else { return }
+        // With this one.
+        let isTwice = history.fates[key]?[text].map { $0.isDisturbed && $0.letters > 1 } ?? false
         history.check(
-            count >= history.plan.failureLimit || history.fates[key]?[text]?.isDisturbed == true,
+            count >= history.plan.failureLimit || isTwice,
             "\(text) is a letter of \(key) after \(count) failures"
         )
     }
