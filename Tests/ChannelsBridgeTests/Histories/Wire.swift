@@ -210,7 +210,12 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
             throw BridgeError(.payloadTooLarge, subject: message.subject)
         }
         counts.sent += 1
-        send { [base] in try? await base.publish(message, durable: false) }
+        let session = session
+        send { [self] in
+            // The wire may have broken when it was already on its way. Then it is lost, and the broker's side must not keep
+            // it for the next connection, after later ones.
+            if session == self.session { try? await base.publish(message, durable: false) }
+        }
     }
 
     /// For letters, and for what a tool puts back.
