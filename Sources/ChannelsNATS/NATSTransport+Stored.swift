@@ -21,6 +21,11 @@ extension NATSTransport {
         } catch let refusal as Refusal { throw BridgeError(wrapping: refusal) }
         return all
     }
+
+    /// The name of the consumer that stands for a durable name.
+    package static func consumerName(_ name: String, _ pattern: String) -> String {
+        ConsumerRequest.consumerName(name, pattern)
+    }
 }
 
 extension NATSTransport: MessageStore {

@@ -49,7 +49,8 @@ struct DeadLetterToolTests {
         let shown = try await tool.run("dead", "show", "m2").output
         #expect(shown.contains("letter    2\n") && shown.contains("message   m2\n"))
         #expect(shown.hasSuffix("body      2 ü\n          \\u001b\n"))
-        #expect(try await tool.run("dead", "putback", "3").output == "put 3 back on shop.sold for kitchen\n")
+        let back = try await tool.run("dead", "putback", "3")
+        #expect(back.output == "put 3 back on shop.sold for kitchen\n" && back.errors.isEmpty)
         #expect(await received.wait(count: 1).map(\.text) == ["3 ü\n\u{1B}"])
         #expect(try await tool.run("dead", "drop", "2").output == "dropped 2 of shop.sold\n")
         for command in ["show", "putback", "drop"] {
@@ -58,6 +59,14 @@ struct DeadLetterToolTests {
         }
         #expect(try await tool.run("dead", "putback", "--all").output == "2\n")
         #expect(try await tool.run("dead", "list", "--json").output.isEmpty)
+        let other = DeadLetter(
+            message: try message("5", to: "shop.sold", id: "m5"),
+            error: BridgeError(.tooManyFailures),
+            deliveryCount: 3
+        )
+        try await peer.transport.keep(other, on: "dead.shop.sold", for: "pantry")
+        let gone = try await tool.run("dead", "putback", "--all")
+        #expect(gone.output == "1\n" && gone.errors.contains("there is no durable name 'pantry' on shop.sold"))
         #expect(try await tool.run("dead", "putback", "1").errors.contains("there is no letter '1'"))
         #expect(try await tool.run("streams").output.contains(/DEAD .* 0 +- +- +-\n/))
         // The oldest, which nobody settles.

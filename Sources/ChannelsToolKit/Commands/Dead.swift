@@ -1,6 +1,11 @@
 #if Tool
 import ArgumentParser
+import Channels
 import ChannelsBridge
+
+#if NATS
+import ChannelsNATS
+#endif
 
 struct Dead: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -137,14 +142,33 @@ struct Dead: AsyncParsableCommand {
                     try await box.putBack(letter, connected: transport)
                     let name = letter.durableName.map { " for \($0)" } ?? ""
                     StandardStreams.show("put \(letter.id) back on \(letter.message.subject)\(name)".escaped)
+                    await warn([letter], transport)
                 }
             }
             await box.opened { box, transport in
+                var letters: [DeadLetterBox.Letter] = []
+                try await box.forEachLetter(connected: transport) { letters.append($0) }
                 StandardStreams.show("\(try await box.putBack(connected: transport, count ?? .max))")
+                await warn(letters.prefix(count ?? .max), transport)
                 var left = 0
                 try await box.forEachLetter(connected: transport) { _ in left += 1 }
                 if left > 0 { StandardStreams.report("\(left) \(left == 1 ? "letter is" : "letters are") left") }
             }
+        }
+
+        /// Says which letters were put back for durable names that are not there.
+        private func warn(_ letters: some Sequence<DeadLetterBox.Letter>, _ transport: any Transport) async {
+            // The user may lack the permission.
+            guard let known = try? await transport.storeStatus(deadLetters: nil).flatMap(\.names) else { return }
+            let gone = letters.compactMap { letter -> String? in
+                let subject = letter.message.subject
+                guard let name = letter.durableName, !known.contains(where: { $0.receives(subject, as: name) }) else {
+                    return nil
+                }
+                return
+                    "there is no durable name \(quoted(name)) on \(subject): a process that takes it will hear what was put back"
+            }
+            for line in Set(gone).sorted() { StandardStreams.report(line) }
         }
     }
 
@@ -165,6 +189,16 @@ struct Dead: AsyncParsableCommand {
                 StandardStreams.show("dropped \(letter.id) of \(letter.message.subject)".escaped)
             }
         }
+    }
+}
+
+extension StoreStatus.DurableName {
+    fileprivate func receives(_ subject: String, as durableName: String) -> Bool {
+        guard (try? ChannelPattern(validating: pattern))?.matches(subject) == true else { return false }
+        #if NATS
+        if name.hasBytes(of: NATSTransport.consumerName(durableName, pattern)) { return true }
+        #endif
+        return name.hasBytes(of: durableName)
     }
 }
 #endif
