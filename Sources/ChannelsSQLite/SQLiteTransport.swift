@@ -214,12 +214,7 @@ public final class SQLiteTransport: Transport {
             return try await subscribe(to: subscription.pattern, from: .new, onMessage)
         }
         let connection = try phase.connection(for: subscription.pattern.text)
-        let durable = SQLiteDurableName(
-            name: ExactText(name),
-            subscription: subscription,
-            queue: connection.queue(onMessage),
-            limit: subscription.prefetchLimit
-        )
+        let durable = SQLiteDurableName(name, subscription, connection.queue(onMessage))
         try await connection.mailbox.ask { $0.subscribe(durable, $1) }
     }
 
@@ -240,9 +235,8 @@ public final class SQLiteTransport: Transport {
     public func limitPrefetch(to limit: Int, of subscription: TransportSubscription) {
         guard let name = subscription.durableName.map({ ExactText($0) }) else { return }
         _ = try? mailbox().send { connection in
-            for place in connection.reading.cursors.indices {
-                let known = connection.reading.cursors[place].name
-                guard known.name == name, known.pattern == subscription.pattern else { continue }
+            for place in connection.places[subscription.pattern] ?? []
+            where connection.reading.cursors[place].name.name == name {
                 connection.reading.cursors[place].limit(to: limit)
             }
         }

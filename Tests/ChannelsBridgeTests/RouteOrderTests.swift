@@ -22,6 +22,20 @@ struct RouteOrderTests {
         try await stopping.value
     }
 
+    @Test func theTimeToMakeABridgeIsInProportionToItsNames() throws {
+        func time(_ count: Int) throws -> Duration {
+            let routes = try (0..<count).map { BridgeRoute.incoming(try ChannelName<Int>(validating: "room.n\($0)")) }
+            let (board, transport) = (Switchboard(), InMemoryTransport(broker))
+            return (0..<3).map { _ in
+                ContinuousClock().measure {
+                    _ = Bridge("till", switchboard: board, transport: transport, routes: routes)
+                }
+            }.min()!  // of three
+        }
+        // Comparing each route with each other one would take 64 times as long.
+        #expect(try time(8_000) < time(1_000) * 24)
+    }
+
     @Test func whatAListenerPostsWhileTheBridgeEndsIsSent() async throws {
         let cooked: ChannelName<Sale> = "kitchen.cooked"
         let (gate, reference, outcomes) = (Gate(), BridgeReference(), Recorder<String>())

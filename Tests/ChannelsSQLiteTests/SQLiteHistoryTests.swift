@@ -221,12 +221,8 @@ struct SQLiteHistoryTests {
             try await transport.publish(message(name), durable: true)
         }
         let claiming = try await file.foreignDatabase().write { db in
-            let office = SQLiteDurableName(
-                name: ExactText("office"),
-                subscription: TransportSubscription(to: "shop.>", durableName: "office"),
-                queue: HandlerQueue { _ in },
-                limit: 10
-            )
+            let subscription = TransportSubscription(to: "shop.>", durableName: "office")
+            let office = SQLiteDurableName("office", subscription, HandlerQueue { _ in })
             var claiming = SQLiteClaiming([SQLiteCursor(name: office, id: 1, position: 0)], token: "me")
             try claiming.claim(db)
             return (claiming.missing, claiming.claims.count)

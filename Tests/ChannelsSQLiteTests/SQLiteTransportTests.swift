@@ -256,16 +256,9 @@ struct SQLiteTransportTests {
         let cursors = try await file.foreignDatabase().write { db in
             for number in 0..<6_000 { _ = try SQLiteSchema.insert(message("\(number)"), durable: true, db) }
             _ = try SQLiteSchema.insert(message("now", to: "bank.paid"), durable: true, db)
-            let names = ["shop.>", "bank.>"].map { pattern in
-                SQLiteDurableName(
-                    name: ExactText("books"),
-                    subscription: TransportSubscription(
-                        to: try! ChannelPattern(validating: pattern),
-                        durableName: "books"
-                    ),
-                    queue: HandlerQueue { _ in },
-                    limit: 10
-                )
+            let names = (["shop.>", "bank.>"] as [ChannelPattern]).map { pattern in
+                let subscription = TransportSubscription(to: pattern, durableName: "books", prefetchLimit: 10)
+                return SQLiteDurableName("books", subscription, HandlerQueue { _ in })
             }
             var cursors = try names.map { try $0.join("me", db) }
             // It has read all that was stored before.
@@ -280,12 +273,8 @@ struct SQLiteTransportTests {
 
     /// Nothing can be claimed until something is settled: it is not tried again and again.
     @Test func nameWithoutRoomForTheNextMessageWaits() throws {
-        let name = SQLiteDurableName(
-            name: ExactText("kitchen"),
-            subscription: TransportSubscription(to: "shop.>", durableName: "kitchen", prefetchByteLimit: 1_500),
-            queue: HandlerQueue { _ in },
-            limit: 10
-        )
+        let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen", prefetchByteLimit: 1_500)
+        let name = SQLiteDurableName("kitchen", subscription, HandlerQueue { _ in })
         var cursor = SQLiteCursor(name: name, id: 1, position: 0)
         #expect(cursor.claims(bytes: 600) && cursor.claims(bytes: 600) && cursor.hasRoom)
         #expect(!cursor.claims(bytes: 600) && cursor.mayHaveMore && !cursor.hasRoom)

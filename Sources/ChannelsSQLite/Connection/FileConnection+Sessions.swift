@@ -55,7 +55,7 @@ extension FileConnection {
             // In an older copy of the file, the previous session may be a member that has ended, with the
             // messages that it held.
             if !reading.cursors.isEmpty { try Self.join(db, new) }
-            let cursors = try reading.cursors.map { try $0.name.join(new.token, db) }
+            let cursors = try reading.cursors.map { try $0.joinAgain(new.token, db) }
             let lost = try subjects.filter { try !SQLiteValues.isThere($0.text, db) }.map(\.text)
             return (cursors, try SQLiteSchema.lastNumber(db), lost)
         }

@@ -30,7 +30,10 @@ extension FileConnection {
             } end: { [unowned self] error in
                 if let error { return finish(.failure(error)) }
                 let (cursor, last) = joined!  // it was made before the commit
-                if closed == nil { reading.add(cursor, last: last) }
+                if closed == nil {
+                    places[name.pattern, default: []].append(reading.cursors.count)
+                    reading.add(cursor, last: last)
+                }
                 // Nil, so that the next look finds out who the other members are.
                 version = nil
                 schedule.hint(environment.now())

@@ -30,6 +30,8 @@ final class FileConnection {
     /// How many sessions there have been.
     var sessionCount = 0
     var reading = SQLiteReading()
+    /// The places of the durable names in what is read, by their patterns.
+    var places: [ChannelPattern: [Int]] = [:]
     var commits: CommitQueue
     var schedule: LookSchedule
     var retention: SQLiteRetention

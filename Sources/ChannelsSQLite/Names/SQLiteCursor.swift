@@ -3,13 +3,16 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// A subscription under a durable name, independent of the file that it reads.
-struct SQLiteDurableName {
+/// A subscription under a durable name, independent of the file that it reads. It is a class, because a transaction
+/// copies all cursors.
+final class SQLiteDurableName: Sendable {
     let name: ExactText
     let subscription: TransportSubscription
     let queue: HandlerQueue<InboundMessage>
-    /// The largest number of messages that it holds. Others with the same name take the rest.
-    var limit: Int
+
+    init(_ name: String, _ subscription: TransportSubscription, _ queue: HandlerQueue<InboundMessage>) {
+        (self.name, self.subscription, self.queue) = (ExactText(name), subscription, queue)
+    }
 
     var pattern: ChannelPattern { subscription.pattern }
 
@@ -35,7 +38,7 @@ struct SQLiteDurableName {
 
 /// How far this connection has read a durable name in the file, and how much of it this connection holds.
 struct SQLiteCursor {
-    private(set) var name: SQLiteDurableName
+    let name: SQLiteDurableName
     /// The number of the name in the file.
     private(set) var id: Int64
     /// The position in the file when it was last read.
@@ -50,7 +53,6 @@ struct SQLiteCursor {
     init(name: SQLiteDurableName, id: Int64, position: Int64) {
         (self.name, self.id, self.position, passed) = (name, id, position, position)
         room = Room(messages: name.subscription.prefetchLimit, bytes: name.subscription.prefetchByteLimit)
-        room.limit = name.limit
     }
 
     /// The size of the next message, if there was no room for it.
@@ -79,8 +81,15 @@ struct SQLiteCursor {
         (id, position, passed, mayHaveMore, nextBytes) = (new.id, new.position, new.passed, true, 1)
     }
 
-    /// Changes how many messages it may hold, also in later sessions.
-    mutating func limit(to limit: Int) { (name.limit, room.limit) = (limit, limit) }
+    /// Finds or enters the name in another session, and may hold as many messages as in this one.
+    func joinAgain(_ member: String, _ db: Database) throws -> SQLiteCursor {
+        var new = try name.join(member, db)
+        new.room.limit = room.limit
+        return new
+    }
+
+    /// Changes how many messages it may hold. Others with the same name take the rest.
+    mutating func limit(to limit: Int) { room.limit = limit }
 
     mutating func release(bytes: Int) { room.giveBack(bytes: bytes) }
 

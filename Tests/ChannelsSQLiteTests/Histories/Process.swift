@@ -192,16 +192,9 @@ final class Process: @unchecked Sendable {  // used by one thread
     func subscribe(_ name: String) {
         guard connection != nil, subscribed.insert(name).inserted else { return }
         world.note("\(place) subscribes \(name)")
-        let subscription = TransportSubscription(to: "shop.>", durableName: name)
-        let queue = HandlerQueue<InboundMessage> { [unowned self] in hear($0, name) }
-        let limit = self.limit
+        let subscription = TransportSubscription(to: "shop.>", durableName: name, prefetchLimit: limit)
+        let durable = SQLiteDurableName(name, subscription, HandlerQueue { [unowned self] in hear($0, name) })
         ask("subscribe \(name)") { [unowned self] connection, finish in
-            let durable = SQLiteDurableName(
-                name: ExactText(name),
-                subscription: subscription,
-                queue: queue,
-                limit: limit
-            )
             connection.subscribe(durable) { result in
                 if case .failure = result { self.subscribed.remove(name) }
                 finish()
