@@ -85,6 +85,9 @@ class HistoriesProof:
         if result.returncode != 0:
             sys.exit(f"error: a promise is broken\n{result.stdout[:20000]}")
         print(f"{count} histories from {start} on: every promise was kept ({time.monotonic() - begin:.0f} s)")
+        first, second = ({*re.findall("digest of part.*", self.play(200, start).stdout)} for _ in range(2))
+        if len(first) != 2 or first != second:
+            sys.exit(f"error: the same seeds are other histories in the next process: {first}, {second}")
 
     def plant(self, count, words):
         chosen = [plant for plant in self.plants if not words or any(word in plant[0] for word in words)]

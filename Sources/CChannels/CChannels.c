@@ -75,7 +75,12 @@ uintptr_t channels_stack_end(void) {
 #endif
 }
 
+static _Thread_local bool channels_time_is_stopped = false;
+
+void channels_stop_time(bool stops) { channels_time_is_stopped = stops; }
+
 uint64_t channels_nanoseconds(void) {
+    if (channels_time_is_stopped) return 1;
 #if defined(__APPLE__)
     // CLOCK_MONOTONIC may step back there.
     return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);

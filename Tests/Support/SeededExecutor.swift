@@ -82,7 +82,11 @@ package final class SeededExecutor: TaskExecutor, @unchecked Sendable {
     package func run(patience: Int, _ body: @escaping @Sendable () async -> Void) -> Bool {
         precondition(SeededExecutor.current == nil, "one scenario at a time on a thread")
         SeededExecutor.current = self
-        defer { SeededExecutor.current = nil }
+        stopTime(true)
+        defer {
+            SeededExecutor.current = nil
+            stopTime(false)
+        }
         let hasEnded = Tally()
         Task(executorPreference: self) {
             await body()
@@ -106,6 +110,9 @@ package final class SeededExecutor: TaskExecutor, @unchecked Sendable {
         return steps.withLock { $0.take(&random) }
     }
 }
+
+/// Turns end after so many calls or after a time. Declared by the library's C code.
+@_silgen_name("channels_stop_time") private func stopTime(_ stops: Bool)
 
 /// The number of a task: one that was created later has a higher one. Declared by the runtime.
 @_silgen_name("swift_task_getJobTaskId") private func taskID(of job: UnownedJob) -> UInt64

@@ -33,6 +33,9 @@ static inline uintptr_t channels_stack_position(void) { return (uintptr_t)__buil
 /// How many nanoseconds have gone by since some time in the past. Costs less than a clock of the standard library.
 uint64_t channels_nanoseconds(void);
 
+/// Stops that time for the calling thread, or lets it go on: for a simulation, in which nothing may depend on how fast it is.
+void channels_stop_time(bool stops);
+
 /// Memory that is never freed, all zero. The system provides pages of it when they are first used.
 void *channels_zeroed(size_t size);
 

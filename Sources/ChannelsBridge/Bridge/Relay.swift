@@ -10,8 +10,8 @@ public import Channels
 ///
 /// It waits for both transports, and retries until the target acknowledges a message. If the process is killed, the
 /// next one continues with the unacknowledged messages. Each message keeps its identifier, which lets a broker drop
-/// repeats. Up to 256 messages are in flight at once, so if the target loses one of them, as a cluster may while it
-/// elects a leader, that message arrives out of order.
+/// repeats. Up to 256 messages are in flight at once, so if the target loses or refuses one of them, as a cluster may
+/// while it elects a leader, or a stream that is full, that message arrives out of order.
 ///
 /// A message that the target can never take, because it is too large or not valid, is reported and kept as a
 /// dead letter at the source. If ``DeadLetterBox`` puts it back there, it is forwarded again. Dead letters
@@ -38,6 +38,7 @@ public struct Relay: Sendable {
     /// How long it waits between attempts, each of which sends at most one message of a subject that is refused.
     /// Constant, except for tests.
     package var backoff = Backoff(limit: .seconds(1))
+    package var clock: any Clock<Duration> = ContinuousClock()
     private let onFailure: @Sendable (BridgeError) -> Void
 
     /// Creates a relay.
@@ -83,10 +84,11 @@ public struct Relay: Sendable {
             var connected: [any Transport] = []
             /// The sides that have lost their connection.
             var lost: Set<Side> = []
-            /// The messages that have arrived since the bell was last heard, and whether the target has reconnected
-            /// since then.
+            /// Since the bell was last heard: the messages that have arrived, and whether the target has reconnected.
             var arrived: [InboundMessage] = []
             var isTargetBack = false
+            /// Whether the pause between two attempts is over.
+            var isDue = false
         }
 
         let state = Locked(State())
@@ -174,14 +176,14 @@ public struct Relay: Sendable {
         while true {
             await run.bell.wait()
             try Task.checkCancellation()
-            let (arrived, isTargetBack) = run.state.withLock { state in
-                defer { (state.arrived, state.isTargetBack) = ([], false) }
-                return (state.arrived, state.isTargetBack)
+            let news = run.state.withLock { state in
+                defer { (state.arrived, state.isTargetBack, state.isDue) = ([], false, false) }
+                return state
             }
-            if isTargetBack { outage = Outage(left: outage.left) }
-            outage.left += arrived
-            guard let blocked = outage.blocked(at: .now) else { continue }
-            let isDue = blocked.isEmpty
+            if news.isTargetBack { outage = Outage(left: outage.left) }
+            if news.isDue { outage.isPausing = false }
+            outage.left += news.arrived
+            guard let blocked = outage.blocked else { continue }
             let failures = try await handOn(&outage.left, blocked)
             if outage.left.isEmpty { outage = Outage() }
             guard let first = failures.first else {
@@ -190,10 +192,11 @@ public struct Relay: Sendable {
             }
             fail(first)
             if let end = failures.first(where: { $0.code.disposition == .end }) { throw end }
-            guard let delay = outage.begin(failures, isDue: isDue, backoff) else { continue }
-            Task { [bell = run.bell] in
-                try await ContinuousClock().sleep(atMost: delay)
-                bell.ring()
+            guard let delay = outage.begin(failures, backoff) else { continue }
+            Task { [clock] in
+                try await clock.sleep(atMost: delay)
+                run.state.withLock { $0.isDue = true }
+                run.bell.ring()
             }
         }
     }
@@ -205,25 +208,22 @@ public struct Relay: Sendable {
         private var failed: Set<ExactText> = []
         private var isForAll = false
         private var repetition = 0
-        private var end: ContinuousClock.Instant?
+        /// Whether an attempt has failed, and the next one is not due.
+        var isPausing = false
 
         init(left: [InboundMessage] = []) { self.left = left }
 
         /// The subjects whose messages must not be tried now; nil if no subject may be tried.
-        mutating func blocked(at now: ContinuousClock.Instant) -> Set<ExactText>? {
-            guard let end, now < end else { return [] }
-            return isForAll ? nil : failed
-        }
+        var blocked: Set<ExactText>? { isPausing ? (isForAll ? nil : failed) : [] }
 
         /// Records failures. Returns the delay before the next attempt; nil if one is already scheduled.
-        mutating func begin(_ failures: [BridgeError], isDue: Bool, _ backoff: Backoff) -> Duration? {
+        mutating func begin(_ failures: [BridgeError], _ backoff: Backoff) -> Duration? {
             failed = Set(left.map { ExactText($0.message.subject) })
             isForAll = !failures.allSatisfy(\.concernsItsSubject)
-            guard isDue else { return nil }
+            if isPausing { return nil }
+            isPausing = true
             repetition += 1
-            let delay = backoff.delay(before: repetition)
-            end = .now + delay
-            return delay
+            return backoff.delay(before: repetition)
         }
     }
 
@@ -343,7 +343,7 @@ public struct Relay: Sendable {
                 let error = BridgeError.from(error, subject: name)
                 guard [.wait, .reconfigure].contains(error.code.disposition) else { throw error }
                 fail(error)
-                try await ContinuousClock().sleep(atMost: backoff.delay(before: repetition))
+                try await clock.sleep(atMost: backoff.delay(before: repetition))
             }
         }
     }

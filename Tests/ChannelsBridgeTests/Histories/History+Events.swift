@@ -11,6 +11,12 @@ extension History {
 
     /// Plays the whole history.
     func play() async {
+        if plan.hasRelay {
+            await office.open()
+            forwarder = Forwarder(self)
+            // What is stored before a name is known may be gone before it is.
+            await rest()
+        }
         for place in 0..<number(2...3) { processes.append(Process(self, place)) }
         for part in 0..<2 {
             isCalm = false
@@ -33,6 +39,7 @@ extension History {
     /// One step, of a kind that the seed chooses.
     private func event() async {
         let process = processes.randomElement(using: &random)!
+        if let forwarder, chance(8) { return await disturb(forwarder) }
         switch number(0...99) {
         case 0..<30: post(process)
         case 30..<36: process.set()
@@ -51,6 +58,17 @@ extension History {
         }
     }
 
+    private func disturb(_ forwarder: Forwarder) async {
+        switch number(0...9) {
+        case 0: await forwarder.kill()
+        case 1: forwarder.end()
+        case 2: forwarder.wires[0].waitTooLong()
+        case 3: office.toggle()
+        case 4, 5: for wire in forwarder.wires { wire.restore() }
+        default: forwarder.wires.randomElement(using: &random)!.breakOff()
+        }
+    }
+
     private func post(_ process: Process) {
         for _ in 0..<number(1...4) {
             let isPlain = plan.hasPlain && chance(4)
@@ -65,7 +83,14 @@ extension History {
     }
 
     private func startAgain() {
-        for place in processes.indices where processes[place].isOver { processes[place] = Process(self, place) }
+        for place in processes.indices where processes[place].isOver {
+            if processes[place].hasEnded, chance(2) {
+                processes[place].startAgain()
+            } else {
+                processes[place] = Process(self, place)
+            }
+        }
+        if forwarder?.isOver == true { forwarder = Forwarder(self) }
     }
 
     private func putBack() {
@@ -104,8 +129,10 @@ extension History {
     func settle() async {
         note("settle")
         (isCalm, isUnreachable) = (true, false)
+        office.hold(false)
         for _ in 0..<1_000 {
             for process in processes { process.wire.restore() }
+            for wire in forwarder?.wires ?? [] { wire.restore() }
             await rest()
             startAgain()
             await rest()
@@ -121,17 +148,22 @@ extension History {
     private func isAtRest() async -> Bool {
         guard pending == 0, processes.allSatisfy(\.isAtRest) else { return false }
         for (name, pattern) in Self.names where await waiting(name, pattern) > 0 { return false }
-        return true
+        guard let forwarder else { return true }
+        guard forwarder.isAtRest else { return false }
+        return await waiting("relay", "shop.>") == 0
     }
 
     /// All processes end gracefully, and nothing of them is left.
     func end() async {
         for process in processes { process.end() }
-        for _ in 0..<200 where !former.allSatisfy(\.isOver) || clock.next != nil {
+        forwarder?.end()
+        await office.close()
+        for _ in 0..<200 where !former.allSatisfy(\.isOver) || forwarder?.isOver == false || clock.next != nil {
             await rest()
             step()
         }
         await rest()
         for process in former where !process.isOver { fail("\(process.label) does not end") }
+        if forwarder?.isOver == false { fail("the relay does not end") }
     }
 }

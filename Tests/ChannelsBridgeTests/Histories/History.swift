@@ -26,6 +26,8 @@ final class History: @unchecked Sendable {  // used by one thread
     var processes: [Process] = []
     /// Everyone who ever was.
     var former: [Process] = []
+    let office: Office
+    var forwarder: Forwarder?
     /// How many tasks wait for a post, a question or a tool.
     var pending = 0
 
@@ -74,6 +76,7 @@ final class History: @unchecked Sendable {  // used by one thread
         let hasStates: Bool
         let hasPatterns: Bool
         let hasRequests: Bool
+        let hasRelay: Bool
         let isSmall: Bool
         let failureLimit: Int
     }
@@ -87,11 +90,13 @@ final class History: @unchecked Sendable {  // used by one thread
             hasStates: chance(2),
             hasPatterns: chance(3),
             hasRequests: chance(3),
+            hasRelay: chance(3),
             isSmall: chance(4),
             failureLimit: Int.random(in: 1...3, using: &random)
         )
         let limits = InMemoryBroker.Limits(bodyLimit: Self.bodyLimit, keptMessages: plan.isSmall ? 6 : 1_000)
         broker = InMemoryBroker(limits: limits, clock: clock)
+        office = Office(clock)
         self.random = random
     }
 

@@ -22,4 +22,14 @@ struct HistoryTests {
             if let text = playHistories(100, part: part, filter: filter, Self.play) { Issue.record("\(text)") }
         }
     }
+
+    /// Otherwise a seed that fails could not be looked into.
+    @Test func aSeedIsAHistory() async {
+        await onThreads(1) { _ in
+            for seed in 0..<20 {
+                let (first, second) = (Self.play(seed).log, Self.play(seed).log)
+                #expect(first == second)
+            }
+        }
+    }
 }

@@ -50,6 +50,10 @@ final class Process: @unchecked Sendable {  // used by one thread
     private var posted = 0
     /// The durable messages that the bridge has accepted.
     private(set) var accepted: [String] = []
+    /// How often it has run again.
+    private(set) var runs = 0
+    /// How much the broker has acknowledged after earlier runs had given up.
+    private(set) var late = 0
     /// What its listeners have posted in vain.
     private(set) var refused: [String] = []
     /// Whether there may be no room for what is posted.
@@ -85,11 +89,26 @@ final class Process: @unchecked Sendable {  // used by one thread
         ) { [weak self] letter in await self?.takes(letter) }
         listen()
         history.note("\(label) starts")
+        start()
+    }
+
+    private func start() {
         run = Task { [self] in
             var problem: BridgeError?
             do { try await bridge.run() } catch { problem = error as? BridgeError }
             ends(problem)
         }
+    }
+
+    /// Runs its bridge once more.
+    func startAgain() {
+        history.note("\(label) runs again")
+        life = .running
+        (accepted, refused) = ([], [])
+        runs += 1
+        late = wire.counts.sent - bridge.statistics.sent
+        (completed, failures) = ([:], [:])
+        start()
     }
 
     private var countFaults: () -> Int = { 0 }
@@ -143,8 +162,6 @@ final class Process: @unchecked Sendable {  // used by one thread
         history.note("\(label) has ended\(problem.map { ": \($0.code)" } ?? "")")
         history.check(life == .ending, "\(label) ends by itself: \(problem.map { "\($0)" } ?? "no reason")")
         life = .ended
-        tokens = []
-        observer = nil
         history.hasEnded(self, problem)
     }
 
@@ -164,6 +181,7 @@ final class Process: @unchecked Sendable {  // used by one thread
     }
 
     var isRunning: Bool { life == .running }
+    var hasEnded: Bool { life == .ended }
     var isOver: Bool { life == .ended || life == .killed }
 
     // MARK: What it says
@@ -279,6 +297,7 @@ final class Process: @unchecked Sendable {  // used by one thread
         guard life != .killed, let delivery = post.delivery, history.messages[text] != nil else { throw Trouble() }
         history.note("\(label) \(channel) hears \(text), attempt \(delivery.attempt)")
         begins(text, key, delivery)
+        let former = runs
         running[key, default: 0] += 1
         history.check(running[key] == 1, "\(label) hears two messages of \(key) at a time (A route delivers one)")
         defer { running[key, default: 0] -= 1 }
@@ -292,7 +311,8 @@ final class Process: @unchecked Sendable {  // used by one thread
             failures[key, default: [:]][text] = Failures(letters: letters, count: count + 1)
             throw Trouble()
         }
-        completed[key, default: []].insert(text)
+        // What an earlier run has begun, and could not wait for, is delivered again.
+        if former == runs { completed[key, default: []].insert(text) }
         history.fates[key, default: [:]][text, default: History.Fate()].completed += 1
     }
 

@@ -14,6 +14,7 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
         let isKept: Bool
         /// Whether it comes from a group or a request, which ``drainSubscriptions(timeout:)`` waits for.
         let isDrained: Bool
+        var hasEnded = false
 
         init(isKept: Bool = false, isDrained: Bool = false) { (self.isKept, self.isDrained) = (isKept, isDrained) }
     }
@@ -31,6 +32,8 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
     private unowned let history: History
     private let owner: String
     private var phase = Phase.new
+    /// Whether its process was killed.
+    private var isCut = false
     /// How often the wire has broken.
     private var session = 0
     private var up: [@Sendable () async -> Void] = []
@@ -51,9 +54,9 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
 
     let capabilities = TransportCapabilities.all
 
-    init(_ history: History, _ owner: String) {
+    init(_ history: History, _ owner: String, to broker: InMemoryBroker? = nil) {
         (self.history, self.owner) = (history, owner)
-        base = InMemoryTransport(history.broker)
+        base = InMemoryTransport(broker ?? history.broker)
     }
 
     var isDown: Bool { phase == .down }
@@ -86,6 +89,7 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
 
     /// Cuts the connection of a process that is killed. Nothing of it arrives any more.
     func cut() async {
+        isCut = true
         end()
         try? await base.close(timeout: .zero)
     }
@@ -103,7 +107,7 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
         phase = .ended
         lose()
         for line in lines {
-            line.items = []
+            (line.items, line.hasEnded) = ([], true)
             wake(line)
         }
         lines = []
@@ -128,10 +132,10 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
     private func begin(_ line: Line) {
         lines.append(line)
         Task { [self] in
-            while phase != .ended {
+            while !line.hasEnded {
                 await withUnsafeContinuation { continuation in
                     // Checked here, because others may have had a turn before this closure runs.
-                    if phase == .ended || phase == .up && !line.items.isEmpty { return continuation.resume() }
+                    if line.hasEnded || phase == .up && !line.items.isEmpty { return continuation.resume() }
                     line.carrier = continuation
                 }
                 await history.turn()
@@ -192,7 +196,7 @@ final class Wire: Transport, @unchecked Sendable {  // used by one thread
 
     func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         await history.turns(upTo: 2)
-        if phase == .ended { throw BridgeError(.closed) }
+        if isCut { throw BridgeError(.closed) }
         if history.isUnreachable { throw BridgeError(.notConnected, detail: "the broker is away") }
         phase = .up
         try await base.connect { [weak self] event in if self?.phase != .ended { onEvent(event) } }
