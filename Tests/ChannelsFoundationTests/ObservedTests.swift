@@ -1,6 +1,7 @@
 import Channels
 import ChannelsFoundation
 import ChannelsTesting
+import Foundation
 import Observation
 import Testing
 
@@ -61,9 +62,9 @@ struct ObservedTests {
         let observed = state.observed
         let drawing = Drawing { observed.value }
         let state = state
-        // The main actor is busy meanwhile.
+        // The main actor is busy meanwhile. Not with a task of others, which may have to wait for a thread.
         let done = Tally()
-        Task.detached {
+        Thread.detachNewThread {
             for value in 1...100 { state.set(value) }
             done.add()
         }

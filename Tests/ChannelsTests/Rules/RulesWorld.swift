@@ -37,6 +37,7 @@ final class RulesWorld: @unchecked Sendable {  // used by one thread
     /// Breaks the cycles of what listeners capture.
     func end() {
         channel.finish()
+        board.removeAllListeners()
         tokens = [:]
         called = { _, _ in }
     }

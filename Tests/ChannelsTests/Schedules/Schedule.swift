@@ -61,14 +61,14 @@ final class Schedule: @unchecked Sendable {
 
 /// Runs a scenario with many seeds and records the first that fails, with the command that repeats it.
 ///
-/// `CHANNELS_SEEDS` says how many (2,000 where it is not set), `CHANNELS_SEED` that it is to be this one
+/// `CHANNELS_SEEDS` says how many (500 where it is not set), `CHANNELS_SEED` that it is to be this one
 /// only.
 func onSchedules(
     _ test: String = #function,
     sourceLocation: SourceLocation = #_sourceLocation,
     _ scenario: @escaping @Sendable (Schedule) async -> Void
 ) async {
-    let count = ProcessInfo.processInfo.environment["CHANNELS_SEEDS"].flatMap { Int($0) } ?? 2_000
+    let count = ProcessInfo.processInfo.environment["CHANNELS_SEEDS"].flatMap { Int($0) } ?? 500
     let failure = Slot<(seed: Int, text: String)>()
     await onThreads(1) { _ in
         for seed in Seed.numbers(count) {
