@@ -14,12 +14,12 @@ final class Bucket: Sendable {
         /// The number that is added to a sequence.
         var offset: UInt64 = 0
         var highest: UInt64 = 0
-        /// The highest revision that had been received before the last look.
-        var seen: UInt64 = 0
         /// How often the bucket was found to have been replaced.
         var replacements = 0
         /// How often values were found to be lost.
         var losses = 0
+        /// The revision of the last value at the last look.
+        var looked: UInt64 { offset &+ (last?.lastSequence ?? 0) }
         /// The subjects of values that were deleted with a tool, and the sequences of their deletion markers.
         var deleted: [String: UInt64] = [:]
     }
@@ -28,13 +28,15 @@ final class Bucket: Sendable {
 
     /// What was known before the server was asked.
     struct Mark {
-        /// The highest revision.
+        /// The highest revision that was received, or found in the bucket.
         var highest: UInt64 = 0
         /// How often the bucket was found to have been replaced.
         var replacements = 0
     }
 
-    var mark: Mark { state.withLock { Mark(highest: $0.highest, replacements: $0.replacements) } }
+    var mark: Mark {
+        state.withLock { Mark(highest: max($0.highest, $0.looked), replacements: $0.replacements) }
+    }
 
     /// How often the bucket was found to have been replaced.
     var replacements: Int { state.withLock { $0.replacements } }
@@ -76,8 +78,8 @@ final class Bucket: Sendable {
             // A newer answer may have arrived first.
             guard isAnother || found.lastSequence >= last.lastSequence else { return false }
             // What was received since the last look was a value, too.
-            let subjects = max(last.subjects, known.highest > state.seen ? 1 : 0)
-            (state.last, state.seen) = (found, max(state.seen, known.highest))
+            let subjects = max(last.subjects, known.highest > state.looked ? 1 : 0)
+            state.last = found
             // Values were purged, or removed because of their age. The sequences continue.
             guard isAnother || found.subjects < subjects else { return false }
             state.losses += 1

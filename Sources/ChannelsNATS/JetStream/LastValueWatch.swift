@@ -14,33 +14,13 @@ import Dispatch
 /// All mutable state is guarded by `state`.
 final class LastValueWatch: Sendable {
     private struct State {
-        var consumer: String?
-        var nextSequence: UInt64 = 1
-        /// How many values were stored when the consumer was created, once that is known, and how many have
-        /// been handed over.
-        var expected: UInt64?
-        var handed: UInt64 = 0
-        var revision: UInt64 = 0
-        /// How often the bucket had been replaced when the consumer was requested.
-        var consumerBucket = 0
-        var lastHeard = ContinuousClock.now
-        var isBeginning = false
-        /// Whether there was a reconnection while a consumer was being created.
-        var isStale = false
-        var isClosed = false
-        /// How often the bucket had been replaced when `onValue` last returned for a value that has not been
-        /// lost since. Only used for a single subject.
-        var handedOver: Int?
+        var watch: WatchState
         var subscription: NATSSubscription?
         /// Creates the consumer again. Cancelled by ``close()``.
         var restarting: Task<Void, Never>?
-
-        /// Whether everything that was stored when the consumer was created has been handed over.
-        var isComplete: Bool { expected.map { handed >= $0 } ?? false }
     }
 
     private let subject: String
-    private let isOfMany: Bool
     private let stream: String
     private let jetStream: JetStream
     private let streams: StreamSetup
@@ -51,10 +31,9 @@ final class LastValueWatch: Sendable {
     private let onValue: @Sendable (NATSMessage, UInt64) -> Void
     /// Called when the single subject of a watch no longer has a value.
     private let onLoss: @Sendable () -> Void
-    private let state = Locked(State())
+    private let state: Locked<State>
     /// Opens when the stored values have arrived, or none will.
     private let isHere = Latch()
-    private static let heartbeat = Duration.seconds(2)
 
     init(
         _ subject: String,
@@ -63,7 +42,8 @@ final class LastValueWatch: Sendable {
         onValue: @escaping @Sendable (NATSMessage, UInt64) -> Void,
         onLoss: @escaping @Sendable () -> Void
     ) {
-        (self.subject, self.isOfMany) = (subject, isOfMany)
+        self.subject = subject
+        state = Locked(State(watch: WatchState(session.streams.bucket, isOfMany: isOfMany)))
         stream = session.jetStream.configuration.stateStream
         jetStream = session.jetStream
         inbox = session.jetStream.configuration.newInbox()
@@ -83,14 +63,14 @@ final class LastValueWatch: Sendable {
         }
         state.withLock { state in
             state.subscription = subscription
-            state.isBeginning = true
+            _ = state.watch.begin()
         }
         let hasValue = try await create()
-        state.withLock { $0.isBeginning = false }
+        begin { !$0.hasBegun(.now) }
         guard hasValue else { return listenForHeartbeats() }
         await isHere.wait(atMost: jetStream.configuration.requestTimeout, clock: ContinuousClock())
         try Task.checkCancellation()
-        let (isComplete, isClosed) = state.withLock { ($0.isComplete, $0.isClosed) }
+        let (isComplete, isClosed) = state.withLock { ($0.watch.isComplete, $0.watch.isClosed) }
         if isComplete { return listenForHeartbeats() }
         if isClosed { throw BridgeError(.closed, subject: subject) }
         throw BridgeError(
@@ -101,19 +81,18 @@ final class LastValueWatch: Sendable {
     }
 
     /// Starts again with the last values, in the background.
-    func restart() {
+    func restart() { begin { $0.begin() } }
+
+    private func begin(if begins: (inout WatchState) -> Bool) {
         state.withLock { state in
-            if state.isBeginning { state.isStale = true }
-            if state.isClosed || state.isBeginning { return }
-            state.isBeginning = true
-            state.restarting = Task { [weak self] in await self?.beginAgain() }
+            if begins(&state.watch) { state.restarting = Task { [weak self] in await self?.beginAgain() } }
         }
     }
 
     private func beginAgain() async {
         while true {
             do {
-                state.withLock { $0.isStale = false }
+                state.withLock { $0.watch.prepare() }
                 // Before a value arrives, because the bucket's sequences may have begun again.
                 try await streams.checkStates()
                 _ = try await create()
@@ -126,25 +105,19 @@ final class LastValueWatch: Sendable {
                     jetStream.report(BridgeError(code, subject: subject, underlyingError: error))
                 }
             }
-            let isDone = state.withLock { state in
-                if state.isStale, !state.isClosed { return false }
-                state.isBeginning = false
-                state.lastHeard = .now
-                return true
-            }
-            if isDone { return }
+            if state.withLock({ $0.watch.hasBegun(.now) }) { return }
         }
     }
 
     func close() async {
         let (subscription, restarting) = state.withLock { state in
-            state.isClosed = true
+            state.watch.close()
             defer { (state.subscription, state.restarting) = (nil, nil) }
             return (state.subscription, state.restarting)
         }
         restarting?.cancel()
         await restarting?.value
-        if let consumer = state.withLock({ $0.consumer }) { delete(consumer) }
+        state.withLock { $0.watch.consumers }.forEach(delete)
         isHere.open()
         await subscription?.cancel()
     }
@@ -154,34 +127,23 @@ final class LastValueWatch: Sendable {
     /// - Returns: Whether values will arrive.
     private func create() async throws -> Bool {
         let name = "w\(randomIdentifier())"
-        let replacements = streams.bucket.replacements
-        let before = state.withLock { state in
-            (state.nextSequence, state.expected, state.handed) = (1, nil, 0)
-            defer { (state.consumer, state.consumerBucket) = (name, replacements) }
-            return state.consumer
-        }
-        if let before { delete(before) }
+        state.withLock { $0.watch.request(name) }.forEach(delete)
         let config = Request.Configuration(name: name, deliverSubject: inbox, filterSubject: subject)
         let request = Request(streamName: stream, config: config)
         let made: KnownConsumer
         do { made = try await jetStream.call("CONSUMER.CREATE.\(stream).\(name).\(subject)", request) } catch {
-            // The server has no such consumer, so there is nothing to delete.
-            if error is Refusal { state.withLock { $0.consumer = $0.consumer == name ? nil : $0.consumer } }
+            if error is Refusal { state.withLock { $0.watch.refused() } }
             throw error
         }
-        let expected = UInt64(made.numPending ?? 0) + UInt64(made.delivered?.consumerSeq ?? 0)
-        let hasValue = expected > 0
-        openIfComplete { $0.expected = expected }
-        if !hasValue, !isOfMany, state.withLock({ $0.handedOver.take() }) != nil { onLoss() }
-        return hasValue
+        let count = UInt64(made.numPending ?? 0) + UInt64(made.delivered?.consumerSeq ?? 0)
+        if openIfComplete({ $0.created(count: count) }) { onLoss() }
+        return count > 0
     }
 
-    private func openIfComplete(_ change: (inout State) -> Void) {
-        let isComplete = state.withLock { state in
-            change(&state)
-            return state.isComplete
-        }
+    private func openIfComplete<Result>(_ change: (inout WatchState) -> Result) -> Result {
+        let (result, isComplete) = state.withLock { state in (change(&state.watch), state.watch.isComplete) }
         if isComplete { isHere.open() }
+        return result
     }
 
     /// Deletes a consumer. If the message is lost, the server removes it because it has no subscriber.
@@ -191,53 +153,34 @@ final class LastValueWatch: Sendable {
 
     /// Called on the thread of the subscription.
     private func received(_ message: NATSMessage) {
-        let delivery = message.reply.flatMap(Delivery.init)
-        let lastDelivered = message[header: "Nats-Last-Consumer"].flatMap { UInt64($0) }
-        enum Step { case ignore, restart, skip, handOver(revision: UInt64, bucket: Int, isFirst: Bool) }
-        let isFirst = message.isStoredIfNone && !isOfMany
-        let step = state.withLock { state -> Step in
-            guard !state.isClosed else { return .ignore }
-            state.lastHeard = .now
-            // A value from the previous bucket would be taken for newer than every value of this one.
-            let bucket = streams.bucket.replacements
-            guard state.consumerBucket == bucket else { return .restart }
-            // A heartbeat says how far the consumer has come. One from the previous consumer causes an
-            // unneeded restart.
-            if delivery == nil, let lastDelivered { return lastDelivered >= state.nextSequence ? .restart : .ignore }
-            // It is something else, or a message from the previous consumer.
-            guard let delivery, delivery.consumer == state.consumer else { return .ignore }
-            guard delivery.consumerSequence == state.nextSequence else { return .restart }
-            state.nextSequence += 1
-            let revision = streams.bucket.revision(delivery.streamSequence)
-            guard revision > state.revision else { return .skip }
-            state.revision = revision
-            return .handOver(revision: revision, bucket: bucket, isFirst: isFirst && state.handedOver == bucket)
+        let step = state.withLock { state in
+            state.watch.received(
+                message.reply.flatMap(Delivery.init),
+                lastDelivered: message[header: "Nats-Last-Consumer"].flatMap { UInt64($0) },
+                isFirst: message.isStoredIfNone,
+                .now
+            )
         }
         switch step {
-        case .ignore: break
-        // A message is missing, or the bucket was replaced.
-        case .restart: restart()
-        case .skip: openIfComplete { $0.handed += 1 }
-        case .handOver(let revision, let bucket, let hasReplacedALostOne):
-            if hasReplacedALostOne {
+        case .ignore: return
+        case .restart: return restart()
+        case .skip: break
+        case .handOver(let revision, _, let isReplaced):
+            if isReplaced {
                 let detail = "the value was removed from the server, and another process has stored its own"
                 jetStream.report(BridgeError(.lastValuesLost, subject: subject, detail))
             }
             onValue(message, revision)
-            openIfComplete { state in
-                state.handedOver = bucket
-                state.handed += 1
-            }
         }
+        openIfComplete { $0.handed(step) }
     }
 
     private func listenForHeartbeats() {
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(Self.heartbeat.milliseconds))) {
+        let heartbeat = Int(WatchState.heartbeat.milliseconds)
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(heartbeat)) {
             [weak self] in
             guard let self else { return }
-            let (isClosed, isSilent) = state.withLock { state in
-                (state.isClosed, state.lastHeard.duration(to: .now) > Self.heartbeat * 3)
-            }
+            let (isClosed, isSilent) = state.withLock { ($0.watch.isClosed, $0.watch.isSilent(.now)) }
             if isClosed { return }
             if isSilent, jetStream.inbox.isConnected { restart() }
             listenForHeartbeats()
@@ -252,7 +195,7 @@ final class LastValueWatch: Sendable {
             var deliverPolicy = "last_per_subject"
             var ackPolicy = "none"
             var maxDeliver = 1
-            var idleHeartbeat = LastValueWatch.heartbeat.nanoseconds
+            var idleHeartbeat = WatchState.heartbeat.nanoseconds
             var inactiveThreshold = Duration.seconds(10).nanoseconds
             var memStorage = true
             var numReplicas = 1
