@@ -62,7 +62,7 @@ struct DurableConsumerTests {
 
     @Test(arguments: Seed.first(50)) func itDeliversInOrderAndInTurnToMembersThatHaveRoom(seed: Seed) throws {
         var generator = SeededGenerator(seed: seed.number)
-        var (consumer, model) = (DurableConsumer(pattern: "n"), Model())
+        var (consumer, model) = (DurableConsumer(name: "n", pattern: "n"), Model())
         let queue = HandlerQueue<InboundMessage> { _ in }
         var (lastNumber, lastConnection): (UInt64, Int) = (0, 0)
         for _ in 0..<500 {

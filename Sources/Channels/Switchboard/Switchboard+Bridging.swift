@@ -45,12 +45,13 @@ extension Switchboard {
         MatchingChannels(switchboard: self, pattern: pattern, kinds: .states)
     }
 
-    /// The named states of a type that exist now.
+    /// The named states of a type that exist now, by name.
     package func states<State: Sendable>(of type: State.Type) -> [(name: String, state: StateChannel<State>)] {
-        registry.channels.compactMap { slot, channel in
+        let found = registry.channels.compactMap { slot, channel -> (name: String, state: StateChannel<State>)? in
             guard slot.kind == .state(type), let name = slot.list.name else { return nil }
             return (name, known(channel, as: StateChannel<State>.self))  // as the kind says
         }
+        return found.sorted { $0.name < $1.name }
     }
 
     /// The state with a name, if there is one and it has that type.

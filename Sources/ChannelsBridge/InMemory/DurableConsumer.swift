@@ -26,6 +26,7 @@ struct DurableConsumer {
         var isDelayed = false
     }
 
+    let name: String
     let pattern: ChannelPattern
     /// By number.
     private var waiting = Fifo<Entry>()
@@ -33,20 +34,16 @@ struct DurableConsumer {
     private var members: [Member] = []
     private var turn = 0
 
-    init(pattern: ChannelPattern) {
+    init(name: String, pattern: ChannelPattern) {
+        self.name = name
         self.pattern = pattern
     }
 
     /// How many messages are stored: waiting or unsettled.
     var count: Int { waiting.count + unsettled.count }
 
-    /// Removes a waiting message.
-    ///
-    /// - Returns: Whether there was one.
-    mutating func removeWaiting(_ number: UInt64) -> Bool {
-        let count = waiting.count
+    mutating func removeWaiting(_ number: UInt64) {
         waiting.removeAll { $0.number == number }
-        return waiting.count < count
     }
 
     mutating func join(_ member: Member) {

@@ -75,7 +75,7 @@ public final class InMemoryBroker: Sendable {
         self.limits = limits
         self.clock = clock
         state.withLock { state in
-            state.onSettle = { [weak self] key, entry, settlement in self?.settle(key, entry, settlement) }
+            state.onSettle = { [weak self] place, entry, settlement in self?.settle(place, entry, settlement) }
         }
     }
 
@@ -96,17 +96,13 @@ public final class InMemoryBroker: Sendable {
     /// How long a message that was released without being settled waits for its next delivery.
     private static let releaseDelay = Duration.seconds(1)
 
-    private func settle(
-        _ key: InMemoryBrokerState.ConsumerKey,
-        _ entry: DurableConsumer.Entry,
-        _ settlement: Settlement?
-    ) {
+    private func settle(_ consumer: Int, _ entry: DurableConsumer.Entry, _ settlement: Settlement?) {
         guard let settlement else {
             // Not now, because the message may have been released with the lock held.
-            return change(after: Self.releaseDelay) { _ = $0.settle(key, entry, .retry(after: .zero)) }
+            return change(after: Self.releaseDelay) { _ = $0.settle(consumer, entry, .retry(after: .zero)) }
         }
-        guard let delay = change({ $0.settle(key, entry, settlement) }) else { return }
-        change(after: delay) { $0.redeliver(entry, key) }
+        guard let delay = change({ $0.settle(consumer, entry, settlement) }) else { return }
+        change(after: delay) { $0.redeliver(entry, consumer) }
     }
 
     private func change(after delay: Duration, _ body: @escaping @Sendable (inout InMemoryBrokerState) -> Void) {

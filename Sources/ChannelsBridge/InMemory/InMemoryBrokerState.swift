@@ -18,19 +18,21 @@ struct InMemoryBrokerState {
         var seen: UInt64 = 0
     }
 
-    struct ConsumerKey: Hashable {
+    private struct ConsumerKey: Hashable {
         let name: ExactText
         let pattern: ChannelPattern
     }
 
-    /// Called when a durable message is settled, or released without being settled.
-    var onSettle: @Sendable (ConsumerKey, DurableConsumer.Entry, Settlement?) -> Void = { _, _, _ in }
+    /// Called when a durable message is settled, or released without being settled, with the place of its consumer.
+    var onSettle: @Sendable (Int, DurableConsumer.Entry, Settlement?) -> Void = { _, _, _ in }
     private let limits: InMemoryBroker.Limits
     private var reached: [any DeliveringQueue] = []
     private var lastConnection = 0
     private var lastNumber: UInt64 = 0
     private var subscriptions: [Subscription] = []
-    private var consumers: [ConsumerKey: DurableConsumer] = [:]
+    /// In the order of their first subscriptions. None is ever removed.
+    private var consumers: [DurableConsumer] = []
+    private var places: [ConsumerKey: Int] = [:]
     private var responders: [ExactText: [(connection: InMemoryConnection, queue: HandlerQueue<InboundRequest>)]] = [:]
     /// How many messages each group has received.
     private var groupTurns: [ExactText: Int] = [:]
@@ -92,14 +94,14 @@ struct InMemoryBrokerState {
         connection.phase = .broken(since: .now)
         if let events = connection.events { enqueue(.disconnected(reason: nil), in: events) }
         leaveConsumers(connection)
-        defer { connection.requests = [:] }
-        return Array(connection.requests.values)
+        defer { connection.requests = [] }
+        return connection.requests
     }
 
     private mutating func leaveConsumers(_ connection: InMemoryConnection) {
-        for key in Array(consumers.keys) {
-            consumers[key]?.leave(connection.number)
-            feed(key)
+        for place in consumers.indices {
+            consumers[place].leave(connection.number)
+            feed(place)
         }
     }
 
@@ -117,15 +119,15 @@ struct InMemoryBrokerState {
         if let events = connection.events {
             enqueue(.reconnected(gap: since.duration(to: .now), unsent: 0), in: events)
         }
-        for (key, member) in connection.memberships { join(key, member) }
+        for (place, member) in connection.memberships { join(place, member) }
         for message in connection.unsent { publish(message) }
         connection.unsent = []
         for place in watchers.indices where watchers[place].connection === connection { tellEverything(to: place) }
     }
 
-    private mutating func join(_ key: ConsumerKey, _ member: DurableConsumer.Member) {
-        consumers[key]?.join(member)
-        feed(key)
+    private mutating func join(_ place: Int, _ member: DurableConsumer.Member) {
+        consumers[place].join(member)
+        feed(place)
     }
 
     // MARK: Messages
@@ -133,11 +135,13 @@ struct InMemoryBrokerState {
     /// Enqueues a message for every subscription that matches.
     mutating func publish(_ message: TransportMessage) {
         let inbound = InboundMessage(message)
-        var groups: [ExactText: [HandlerQueue<InboundMessage>]] = [:]
+        var groups: [(name: ExactText, queues: [HandlerQueue<InboundMessage>])] = []
         for subscription in subscriptions
         where subscription.connection.isConnected && subscription.pattern.matches(message.subject) {
             if let group = subscription.group {
-                groups[group, default: []].append(subscription.queue)
+                let index = groups.firstIndex { $0.name == group } ?? groups.endIndex
+                if index == groups.endIndex { groups.append((group, [])) }
+                groups[index].queues.append(subscription.queue)
             } else {
                 enqueue(inbound, in: subscription.queue)
             }
@@ -154,9 +158,9 @@ struct InMemoryBrokerState {
     mutating func publishDurably(_ message: TransportMessage) throws -> Bool {
         let identity = message.headers[TransportHeaders.id].map { MessageKey($0) }
         if let identity, published[identity] != nil { return false }
-        let matching = consumers.keys.filter { $0.pattern.matches(message.subject) }
-        for key in matching where consumers[key]!.count >= limits.keptMessages {  // a key of the dictionary
-            let detail = "\(limits.keptMessages) messages are kept for \(quoted(key.name.text)), the limit"
+        let matching = consumers.indices.filter { consumers[$0].pattern.matches(message.subject) }
+        for place in matching where consumers[place].count >= limits.keptMessages {
+            let detail = "\(limits.keptMessages) messages are kept for \(quoted(consumers[place].name)), the limit"
             throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
         }
         if message.isDeadLetter, letters.count >= limits.keptMessages {
@@ -173,9 +177,9 @@ struct InMemoryBrokerState {
         }
         if message.isDeadLetter { letters.append(entry) }
         publish(message)
-        for key in matching {
-            consumers[key]?.add(entry)
-            feed(key)
+        for place in matching {
+            consumers[place].add(entry)
+            feed(place)
         }
         return true
     }
@@ -197,29 +201,28 @@ struct InMemoryBrokerState {
                 )
             )
         }
-        let key = ConsumerKey(name: ExactText(name), pattern: wanted.pattern)
         let member = DurableConsumer.Member(
             connection: connection.number,
             queue: queue,
             room: Room(messages: wanted.prefetchLimit, bytes: wanted.prefetchByteLimit)
         )
-        begin(key, from: (wanted.start ?? .beginning).position)
-        connection.memberships.append((key, member))
-        join(key, member)
+        let place = place(of: name, on: wanted.pattern, from: (wanted.start ?? .beginning).position)
+        connection.memberships.append((place, member))
+        join(place, member)
     }
 
     /// Changes how many messages of a durable name a connection may hold.
     mutating func limit(_ connection: InMemoryConnection, _ name: String, on pattern: ChannelPattern, to limit: Int) {
-        let key = ConsumerKey(name: ExactText(name), pattern: pattern)
-        for index in connection.memberships.indices where connection.memberships[index].key == key {
+        guard let place = places[ConsumerKey(name: ExactText(name), pattern: pattern)] else { return }
+        for index in connection.memberships.indices where connection.memberships[index].place == place {
             connection.memberships[index].member.room.limit = limit
         }
-        consumers[key]?.limit(connection.number, to: limit)
-        feed(key)
+        consumers[place].limit(connection.number, to: limit)
+        feed(place)
     }
 
     func unsettledCount(of name: String, on pattern: ChannelPattern) -> Int {
-        consumers[ConsumerKey(name: ExactText(name), pattern: pattern)]?.count ?? 0
+        places[ConsumerKey(name: ExactText(name), pattern: pattern)].map { consumers[$0].count } ?? 0
     }
 
     /// The messages after a number that are stored for names that subscribe later, and the letters.
@@ -234,14 +237,19 @@ struct InMemoryBrokerState {
     mutating func remove(_ number: UInt64) {
         log.removeAll { $0.number == number }
         letters.removeAll { $0.number == number }
-        for key in Array(consumers.keys) { _ = consumers[key]?.removeWaiting(number) }
+        for place in consumers.indices { consumers[place].removeWaiting(number) }
     }
 
-    /// Begins to store messages for a name if it is new, including earlier ones from a position on.
-    private mutating func begin(_ key: ConsumerKey, from position: ReplayStart.Position) {
-        guard consumers[key] == nil else { return }
-        var consumer = DurableConsumer(pattern: key.pattern)
-        for entry in log where key.pattern.matches(entry.message.subject) {
+    /// The place of a name. If it is new, begins to store messages for it, including earlier ones from a position on.
+    private mutating func place(
+        of name: String,
+        on pattern: ChannelPattern,
+        from position: ReplayStart.Position
+    ) -> Int {
+        let key = ConsumerKey(name: ExactText(name), pattern: pattern)
+        if let place = places[key] { return place }
+        var consumer = DurableConsumer(name: name, pattern: pattern)
+        for entry in log where pattern.matches(entry.message.subject) {
             let isWanted =
                 switch position {
                 case .beginning: true
@@ -251,38 +259,40 @@ struct InMemoryBrokerState {
                 }
             if isWanted { consumer.add(entry) }
         }
-        consumers[key] = consumer
+        consumers.append(consumer)
+        places[key] = consumers.endIndex - 1
+        return consumers.endIndex - 1
     }
 
     /// Settles a durable message.
     ///
     /// - Returns: The delay after which to deliver it again; nil if it is not delivered again.
-    mutating func settle(_ key: ConsumerKey, _ entry: DurableConsumer.Entry, _ settlement: Settlement) -> Duration? {
-        defer { feed(key) }
+    mutating func settle(_ place: Int, _ entry: DurableConsumer.Entry, _ settlement: Settlement) -> Duration? {
+        defer { feed(place) }
         if case .retry(let delay) = settlement, delay > .zero {
-            return consumers[key]?.delay(entry.number, delivery: entry.deliveries) == true ? delay : nil
+            return consumers[place].delay(entry.number, delivery: entry.deliveries) ? delay : nil
         }
-        let taken = consumers[key]?.takeUnsettled(entry.number, delivery: entry.deliveries)
-        if taken != nil, case .retry = settlement { consumers[key]?.wait(entry) }
+        let taken = consumers[place].takeUnsettled(entry.number, delivery: entry.deliveries)
+        if taken != nil, case .retry = settlement { consumers[place].wait(entry) }
         return nil
     }
 
     /// Delivers a delayed message again, unless it went to another connection meanwhile.
-    mutating func redeliver(_ entry: DurableConsumer.Entry, _ key: ConsumerKey) {
-        guard consumers[key]?.takeDelayed(entry.number, delivery: entry.deliveries) != nil else { return }
-        consumers[key]?.wait(entry)
-        feed(key)
+    mutating func redeliver(_ entry: DurableConsumer.Entry, _ place: Int) {
+        guard consumers[place].takeDelayed(entry.number, delivery: entry.deliveries) != nil else { return }
+        consumers[place].wait(entry)
+        feed(place)
     }
 
     /// Enqueues the messages of a durable name that may be delivered now.
-    private mutating func feed(_ key: ConsumerKey) {
-        while let (entry, member) = consumers[key]?.next() {
+    private mutating func feed(_ place: Int) {
+        while let (entry, member) = consumers[place].next() {
             var inbound = InboundMessage(
                 entry.message,
                 deliveryCount: entry.deliveries,
                 identity: String(entry.number),
                 sequence: entry.number
-            ) { [onSettle] settlement in onSettle(key, entry, settlement) }
+            ) { [onSettle] settlement in onSettle(place, entry, settlement) }
             inbound.secondsSince1970 = entry.secondsSince1970
             enqueue(inbound, in: member.queue)
         }
@@ -301,7 +311,7 @@ struct InMemoryBrokerState {
             let responder = responders[subject]?.remove(at: index)
         else { throw BridgeError(.noResponder, subject: message.subject) }
         responders[subject]?.append(responder)
-        connection.requests[ObjectIdentifier(first)] = first
+        connection.requests.append(first)
         enqueue(InboundRequest(message) { first.finish(.success($0)) }, in: responder.queue)
     }
 

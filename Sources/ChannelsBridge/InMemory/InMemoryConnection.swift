@@ -9,13 +9,14 @@ final class InMemoryConnection: @unchecked Sendable {  // its variables are guar
     var events: HandlerQueue<TransportEvent>?
     /// Messages published while the connection is broken.
     var unsent: [TransportMessage] = []
-    var requests: [ObjectIdentifier: FirstResult<TransportReply>] = [:]
+    /// Its unanswered requests, in order.
+    var requests: [FirstResult<TransportReply>] = []
     /// The queues of all its subscriptions, and those that ``Transport/drainSubscriptions(timeout:)`` waits
     /// for.
     var queues: [any DeliveringQueue] = []
     var drained: [any DeliveringQueue] = []
-    /// Its memberships of durable names, which it keeps while it is broken.
-    var memberships: [(key: InMemoryBrokerState.ConsumerKey, member: DurableConsumer.Member)] = []
+    /// Its memberships of durable names, by the places of their consumers, which it keeps while it is broken.
+    var memberships: [(place: Int, member: DurableConsumer.Member)] = []
 
     init(_ number: Int) {
         self.number = number

@@ -50,11 +50,11 @@ public final class InMemoryTransport: Transport {
             broker.close(connection)
             defer {
                 (connection.queues, connection.drained) = ([], [])
-                (connection.unsent, connection.events, connection.requests) = ([], nil, [:])
+                (connection.unsent, connection.events, connection.requests) = ([], nil, [])
             }
             return (connection.events, connection.requests, connection.queues, connection.unsent)
         }
-        for request in requests.values { request.finish(.failure(BridgeError(.closed))) }
+        for request in requests { request.finish(.failure(BridgeError(.closed))) }
         for queue in queues { await queue.close() }
         await events?.close()
         guard unsent.isEmpty else {
@@ -165,7 +165,7 @@ public final class InMemoryTransport: Transport {
         guard timeout > .zero else { throw error }
         let first = FirstResult<TransportReply>()
         try whileConnected(message.subject) { try $0.request(connection, message, first) }
-        defer { broker.change { _ in _ = connection.requests.removeValue(forKey: ObjectIdentifier(first)) } }
+        defer { broker.change { _ in connection.requests.removeAll { $0 === first } } }
         return try await first.value(timeout: timeout, clock: broker.clock, else: error)
     }
 

@@ -1,12 +1,14 @@
 internal import Channels
 
-/// Opens once, and resumes every task that is waiting for it. Waiting does not block a thread.
+/// Opens once, and resumes every task that is waiting for it, in the order in which they began to wait. Waiting does not
+/// block a thread.
 ///
 /// `state` is guarded by its lock; tasks are resumed without it.
 package final class Latch: Sendable {
     private struct State {
         var isOpen = false
-        var waiting: [ObjectIdentifier: FirstResult<Void>] = [:]
+        var waiting: [Int: FirstResult<Void>] = [:]
+        var lastNumber = 0
     }
 
     private let state = Locked(State())
@@ -20,7 +22,7 @@ package final class Latch: Sendable {
             state.isOpen = true
             return state.waiting
         }
-        for opened in waiting.values { opened.finish(.success(())) }
+        for (_, opened) in waiting.sorted(by: { $0.key < $1.key }) { opened.finish(.success(())) }
     }
 
     /// Suspends until the latch is open.
@@ -29,11 +31,12 @@ package final class Latch: Sendable {
     package func wait() async throws {
         if isOpen { return }
         let opened = FirstResult<Void>()
-        let isOpen = state.withLock { state in
-            state.waiting[ObjectIdentifier(opened)] = opened
-            return state.isOpen
+        let (isOpen, number) = state.withLock { state in
+            state.lastNumber += 1
+            state.waiting[state.lastNumber] = opened
+            return (state.isOpen, state.lastNumber)
         }
-        defer { _ = state.withLock { $0.waiting.removeValue(forKey: ObjectIdentifier(opened)) } }
+        defer { _ = state.withLock { $0.waiting.removeValue(forKey: number) } }
         if !isOpen { try await opened.valueUnlessCancelled() }
     }
 

@@ -264,24 +264,12 @@ final class FileConnection {
             others = tokens.map { SQLiteMember($0, beside: location) }
         }
         if !(found.messages.isEmpty && found.values.isEmpty && claims.isEmpty) { schedule.delivered() }
-        var reached: Set<Int> = []
-        for (place, message) in found.messages {
-            reading.plain[place].queue.enqueue(message)
-            reached.insert(place)
-        }
-        for place in reached { reading.plain[place].queue.deliver() }
-        reached = []
-        for (place, value) in found.values {
-            reading.watched[place].queue.enqueue(raise(value))
-            reached.insert(place)
-        }
-        for place in reached { reading.watched[place].queue.deliver() }
-        reached = []
-        for claim in claims {
-            reading.cursors[claim.place].name.queue.enqueue(inbound(claim))
-            reached.insert(claim.place)
-        }
-        for place in reached { reading.cursors[place].name.queue.deliver() }
+        for (place, message) in found.messages { reading.plain[place].queue.enqueue(message) }
+        for place in Set(found.messages.map(\.place)).sorted() { reading.plain[place].queue.deliver() }
+        for (place, value) in found.values { reading.watched[place].queue.enqueue(raise(value)) }
+        for place in Set(found.values.map(\.place)).sorted() { reading.watched[place].queue.deliver() }
+        for claim in claims { reading.cursors[claim.place].name.queue.enqueue(inbound(claim)) }
+        for place in Set(claims.map(\.place)).sorted() { reading.cursors[place].name.queue.deliver() }
     }
 
     private func inbound(_ claim: SQLiteClaim) -> InboundMessage {

@@ -66,7 +66,8 @@ final class World: @unchecked Sendable {  // used by one thread
     /// A message is in the file.
     func stores(_ text: String) { for name in contents.names { contents.stored[name, default: []].insert(text) } }
 
-    func note(_ line: String) { log.append(line) }
+    /// Without the folder, which has another name in the next process.
+    func note(_ line: String) { log.append(line.replacing(folder, with: "")) }
 
     func fail(_ problem: String) {
         log.append("PROBLEM: " + problem)
