@@ -1,7 +1,8 @@
 import Channels
-import ChannelsBridge
 import ChannelsTesting
 import Testing
+
+@testable import ChannelsBridge
 
 /// In which order the routes of a bridge begin and end, so that a listener can use the others.
 @Suite(.hangLimit)
@@ -22,18 +23,22 @@ struct RouteOrderTests {
         try await stopping.value
     }
 
-    @Test func theTimeToMakeABridgeIsInProportionToItsNames() throws {
-        func time(_ count: Int) throws -> Duration {
-            let routes = try (0..<count).map { BridgeRoute.incoming(try ChannelName<Int>(validating: "room.n\($0)")) }
-            let (board, transport) = (Switchboard(), InMemoryTransport(broker))
-            return (0..<3).map { _ in
-                ContinuousClock().measure {
-                    _ = Bridge("till", switchboard: board, transport: transport, routes: routes)
-                }
-            }.min()!  // of three
+    /// A bridge of thousands of names must not compare and keep all pairs of them.
+    @Test func aRouteKnowsTheEarlierOnesOfItsOwnNameAndThePatterns() throws {
+        let known = Recorder<(name: String, earlier: [String])>()
+        func route(_ pattern: ChannelPattern) -> BridgeRoute {
+            let plain = BridgeRoute.incoming(matching: pattern, of: Int.self).parts[0]
+            return BridgeRoute(.incoming, pattern) { context, earlier, options in
+                known.record((pattern.text, earlier.map { $0.pattern?.text ?? "" }))
+                return plain.makeWorker(context, earlier, options)
+            }
         }
-        // Comparing each route with each other one would take 64 times as long.
-        #expect(try time(8_000) < time(1_000) * 24)
+        let routes = ["a", "room.b", "room.*", "a", "room.c", "room.b"].map { route(ChannelPattern(stringLiteral: $0)) }
+        _ = Bridge("till", switchboard: Switchboard(), transport: InMemoryTransport(broker), routes: routes)
+        #expect(known.all.map(\.name) == ["a", "room.b", "room.*", "a", "room.c", "room.b"])
+        #expect(
+            known.all.map(\.earlier) == [[], [], ["a", "room.b"], ["a", "room.*"], ["room.*"], ["room.b", "room.*"]]
+        )
     }
 
     @Test func whatAListenerPostsWhileTheBridgeEndsIsSent() async throws {

@@ -19,14 +19,16 @@ package func playHistories(
     func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
     let first = number("CHANNELS_FIRST_HISTORY") ?? 0
     let seeds = number("CHANNELS_SEED").map { $0..<$0 + 1 } ?? first..<first + (number("CHANNELS_HISTORIES") ?? usual)
+    // Of the steps, for the proof that compares two processes.
+    let isCompared = number("CHANNELS_HISTORIES") != nil
     var digest: UInt64 = 0
     for seed in seeds where seed % 2 == part {
         let (problems, log) = try play(seed)
-        for byte in log.lazy.flatMap(\.utf8) { digest = digest &* 31 &+ UInt64(byte) }
+        if isCompared { for line in log { for byte in line.utf8 { digest = digest &* 31 &+ UInt64(byte) } } }
         guard !problems.isEmpty else { continue }
         let again = "CHANNELS_SEED=\(seed) swift test \(filter)"
         return "history \(seed), again with \(again)\n\((problems.prefix(3) + log.suffix(400)).joined(separator: "\n"))"
     }
-    if number("CHANNELS_HISTORIES") != nil { print("digest of part \(part): \(digest)") }
+    if isCompared { print("digest of part \(part): \(digest)") }
     return nil
 }

@@ -36,7 +36,7 @@ public struct Relay: Sendable {
     private let pattern: ChannelPattern
     private let deadLetters: String
     /// How long it waits between attempts, each of which sends at most one message of a subject that is refused.
-    /// Constant, except for tests.
+    /// Constant, except for tests, as is the clock.
     package var backoff = Backoff(limit: .seconds(1))
     package var clock: any Clock<Duration> = ContinuousClock()
     private let onFailure: @Sendable (BridgeError) -> Void
@@ -87,8 +87,9 @@ public struct Relay: Sendable {
             /// Since the bell was last heard: the messages that have arrived, and whether the target has reconnected.
             var arrived: [InboundMessage] = []
             var isTargetBack = false
-            /// Whether the pause between two attempts is over.
-            var isDue = false
+            /// The last pause between two attempts that is over. They are numbered, because one may end after the
+            /// outage that it belongs to.
+            var endedPause = 0
         }
 
         let state = Locked(State())
@@ -172,16 +173,16 @@ public struct Relay: Sendable {
             guard status.phase == .connecting else { return }
             status = BridgeStatus(run.state.withLock { $0.lost.isEmpty } ? .running : .reconnecting)
         }
-        var outage = Outage()
+        var (outage, pauses) = (Outage(), 0)
         while true {
             await run.bell.wait()
             try Task.checkCancellation()
             let news = run.state.withLock { state in
-                defer { (state.arrived, state.isTargetBack, state.isDue) = ([], false, false) }
+                defer { (state.arrived, state.isTargetBack) = ([], false) }
                 return state
             }
             if news.isTargetBack { outage = Outage(left: outage.left) }
-            if news.isDue { outage.isPausing = false }
+            if news.endedPause == pauses { outage.isPausing = false }
             outage.left += news.arrived
             guard let blocked = outage.blocked else { continue }
             let failures = try await handOn(&outage.left, blocked)
@@ -193,9 +194,10 @@ public struct Relay: Sendable {
             fail(first)
             if let end = failures.first(where: { $0.code.disposition == .end }) { throw end }
             guard let delay = outage.begin(failures, backoff) else { continue }
-            Task { [clock] in
+            pauses += 1
+            Task { [clock, pauses] in
                 try await clock.sleep(atMost: delay)
-                run.state.withLock { $0.isDue = true }
+                run.state.withLock { $0.endedPause = max($0.endedPause, pauses) }
                 run.bell.ring()
             }
         }

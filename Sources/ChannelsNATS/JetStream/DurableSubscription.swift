@@ -53,12 +53,18 @@ final class DurableSubscription: Sendable {
         /// Frees the room of a message.
         ///
         /// - Parameter delay: After how long it is redelivered, if it was not handled.
-        mutating func settled(bytes: Int, comesAgainAfter delay: Duration?) {
+        mutating func settled(bytes: Int, comesAgainAfter delay: Duration?, now: ContinuousClock.Instant = .now) {
             pull.settled(bytes: bytes)
             // A redelivered message may wait for others and for a request. After another acknowledgement
             // wait, it may be redelivered once more.
-            let end = delay.map { ContinuousClock.now + $0 + unsettled.acknowledgementWait * 2 }
+            let end = delay.map { now + $0 + unsettled.acknowledgementWait * 2 }
             if let end { returned = max(returned ?? end, end) }
+        }
+
+        /// Returns the request to make now; nil if there is none.
+        mutating func nextRequest(now: ContinuousClock.Instant = .now) -> PullState.Request? {
+            if let end = returned, end < now { returned = nil }
+            return isClosing ? nil : pull.next(upTo: returned == nil ? nil : largest, now: now)
         }
     }
 
@@ -196,9 +202,7 @@ final class DurableSubscription: Sendable {
     func update<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, request, isQuiet) = state.withLock { state in
             let result = body(&state)
-            if let time = state.returned, time < .now { state.returned = nil }
-            let request = state.isClosing ? nil : state.pull.next(upTo: state.returned == nil ? nil : state.largest)
-            return (result, request, state.isClosing && !state.pull.isPending)
+            return (result, state.nextRequest(), state.isClosing && !state.pull.isPending)
         }
         if let request { ask(request) }
         if isQuiet { self.isQuiet.open() }

@@ -52,12 +52,14 @@ struct Dead: AsyncParsableCommand {
         /// Finds all letters first, so that nothing is done if one is unknown.
         func handle(
             _ ids: [String],
-            _ body: (DeadLetterBox.Letter, DeadLetterBox, any Transport) async throws -> Void
+            _ body: (DeadLetterBox.Letter, DeadLetterBox, any Transport) async throws -> Void,
+            then: (any Transport) async -> Void = { _ in }
         ) async {
             await opened { box, transport in
                 var letters: [DeadLetterBox.Letter] = []
                 for id in ids { letters.append(try await box.letter(id, connected: transport)) }
                 for letter in letters { try await body(letter, box, transport) }
+                await then(transport)
             }
         }
     }
@@ -115,7 +117,7 @@ struct Dead: AsyncParsableCommand {
                 Prints the ID, the channel and the durable name of each. With --all, prints
                 how many were put back, and on standard error how many are left, if any. A
                 letter that cannot be put back stays, and the tool fails once it has put
-                back the others.
+                back the others. Standard error names durable names that are not there.
                 """
         )
 
@@ -136,39 +138,56 @@ struct Dead: AsyncParsableCommand {
             if count != nil, !all { throw ValidationError("--count is for --all") }
         }
 
+        /// Whom a letter is put back for.
+        private struct Addressee: Hashable {
+            let name: String
+            let subject: String
+
+            init?(_ letter: DeadLetterBox.Letter) {
+                guard let name = letter.durableName else { return nil }
+                (self.name, subject) = (name, letter.message.subject)
+            }
+        }
+
         func run() async {
+            var back: Set<Addressee> = []
             guard all else {
                 return await box.handle(id) { letter, box, transport in
                     try await box.putBack(letter, connected: transport)
                     let name = letter.durableName.map { " for \($0)" } ?? ""
                     StandardStreams.show("put \(letter.id) back on \(letter.message.subject)\(name)".escaped)
-                    await warn([letter], transport)
+                    if let addressee = Addressee(letter) { back.insert(addressee) }
+                } then: {
+                    await warn(back, $0)
                 }
             }
             await box.opened { box, transport in
-                var letters: [DeadLetterBox.Letter] = []
-                try await box.forEachLetter(connected: transport) { letters.append($0) }
+                var seen = 0
+                try await box.forEachLetter(connected: transport) { letter in
+                    seen += 1
+                    if seen <= count ?? .max, let addressee = Addressee(letter) { back.insert(addressee) }
+                }
                 StandardStreams.show("\(try await box.putBack(connected: transport, count ?? .max))")
-                await warn(letters.prefix(count ?? .max), transport)
+                await warn(back, transport)
                 var left = 0
                 try await box.forEachLetter(connected: transport) { _ in left += 1 }
                 if left > 0 { StandardStreams.report("\(left) \(left == 1 ? "letter is" : "letters are") left") }
             }
         }
 
-        /// Says which letters were put back for durable names that are not there.
-        private func warn(_ letters: some Sequence<DeadLetterBox.Letter>, _ transport: any Transport) async {
+        /// Says which durable names are not there.
+        private func warn(_ back: Set<Addressee>, _ transport: any Transport) async {
             // The user may lack the permission.
-            guard let known = try? await transport.storeStatus(deadLetters: nil).flatMap(\.names) else { return }
-            let gone = letters.compactMap { letter -> String? in
-                let subject = letter.message.subject
-                guard let name = letter.durableName, !known.contains(where: { $0.receives(subject, as: name) }) else {
-                    return nil
-                }
+            guard !back.isEmpty, let known = try? await transport.storeStatus(deadLetters: nil).flatMap(\.names) else {
                 return
-                    "there is no durable name \(quoted(name)) on \(subject): a process that takes it will hear what was put back"
             }
-            for line in Set(gone).sorted() { StandardStreams.report(line) }
+            let gone = back.filter { one in !known.contains { $0.receives(one.subject, as: one.name) } }
+            for one in gone.sorted(by: { ($0.name, $0.subject) < ($1.name, $1.subject) }) {
+                let place = "\(quoted(one.name)) on \(one.subject)"
+                StandardStreams.report(
+                    "there is no durable name \(place): a process that takes it will hear what was put back"
+                )
+            }
         }
     }
 

@@ -2,27 +2,6 @@ import Channels
 import ChannelsBridge
 import TestSupport
 
-/// What is said in a history.
-struct Word: Codable, Hashable, Sendable {
-    var text: String
-}
-
-extension ChannelName<Word> {
-    static var asked: Self { "shop.asked" }
-    static var hearAsked: Self { "here.asked" }
-    static var done: Self { "shop.done" }
-    static var hearDone: Self { "here.done" }
-    static var noted: Self { "shop.noted" }
-}
-
-extension StateName<Word> {
-    static var menu: Self { "shop.menu" }
-}
-
-extension RequestName<Int, Int> {
-    static var twice: Self { "shop.twice" }
-}
-
 /// One process of a ``History``: a switchboard with a bridge, and what its listeners have heard.
 final class Process: @unchecked Sendable {  // used by one thread
     /// How often a message has failed since so many letters of it were stored.
@@ -51,9 +30,9 @@ final class Process: @unchecked Sendable {  // used by one thread
     /// The durable messages that the bridge has accepted.
     private(set) var accepted: [String] = []
     /// How often it has run again.
-    private(set) var runs = 0
-    /// How much the broker has acknowledged after earlier runs had given up.
-    private(set) var late = 0
+    private var runs = 0
+    /// Of earlier runs: how much the broker has acknowledged after they had given up, what they have lost, and their faults.
+    private(set) var before = (late: 0, losses: 0, faults: 0)
     /// What its listeners have posted in vain.
     private(set) var refused: [String] = []
     /// Whether there may be no room for what is posted.
@@ -106,7 +85,7 @@ final class Process: @unchecked Sendable {  // used by one thread
         life = .running
         (accepted, refused) = ([], [])
         runs += 1
-        late = wire.counts.sent - bridge.statistics.sent
+        before = (wire.counts.sent - bridge.statistics.sent, bridge.statistics.losses, faultCount)
         (completed, failures) = ([:], [:])
         start()
     }
@@ -295,6 +274,7 @@ final class Process: @unchecked Sendable {  // used by one thread
     private func hear(_ post: Posted<Word>, _ channel: String) async throws {
         let (text, key) = (post.message.text, "\(name) \(channel)")
         guard life != .killed, let delivery = post.delivery, history.messages[text] != nil else { throw Trouble() }
+        history.check(life != .ended, "\(label) hears \(text), and has ended")
         history.note("\(label) \(channel) hears \(text), attempt \(delivery.attempt)")
         begins(text, key, delivery)
         let former = runs

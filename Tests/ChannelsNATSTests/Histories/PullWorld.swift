@@ -4,8 +4,8 @@ import TestSupport
 
 @testable import ChannelsNATS
 
-/// A durable consumer at a server, and one process that fetches from it: the client's side with ``PullState`` and
-/// ``UnsettledMessages`` alone, on a clock that steps. What the server says, when, and what is lost is up to a seed.
+/// A durable consumer at a server, and one process that fetches from it: the client's side is the state of a
+/// ``DurableSubscription``, on a clock that steps. What the server says, when, and what is lost is up to a seed.
 ///
 /// The server says whatever nats-server 2.9 to 2.12 may say, in any order that they allow.
 final class PullWorld {
@@ -33,7 +33,6 @@ final class PullWorld {
     }
 
     private static let wait = Duration.seconds(30)
-    private static let largest = 5_000
 
     private var random: SeededGenerator
     private let start = ContinuousClock.now
@@ -69,9 +68,7 @@ final class PullWorld {
     // The process.
     private let room: Room
     private let isSlow: Bool
-    private var pull: PullState
-    private var unsettled = UnsettledMessages(acknowledgementWait: PullWorld.wait)
-    private var returned: Instant?
+    private var state: DurableSubscription.State
     private var works: [Work] = []
     private var tick: Instant
     /// When the consumer will have been found.
@@ -86,7 +83,8 @@ final class PullWorld {
         (isOld, hasReplicas, isSlow) = (seed % 3 == 0, seed % 3 == 1, seed % 4 == 0)
         let bytes = [100, 1_000, 100_000].randomElement(using: &random)!
         room = Room(messages: Int.random(in: 1...8, using: &random), bytes: bytes)
-        pull = PullState(room)
+        let unsettled = UnsettledMessages(acknowledgementWait: Self.wait)
+        state = DurableSubscription.State(pull: PullState(room), largest: 5_000, unsettled: unsettled)
     }
 
     private func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
@@ -104,7 +102,7 @@ final class PullWorld {
     // MARK: What happens
 
     func play() {
-        update { pull.start() }
+        update { state.pull.start() }
         for _ in 0..<number(20...150) {
             event()
             for _ in 0..<number(0...30) { step() }
@@ -113,7 +111,7 @@ final class PullWorld {
         note("calm")
         for place in works.indices { works[place].due = min(works[place].due, now + .seconds(1)) }
         run(for: .seconds(200)) { settled.count == sizes.count }
-        check(settled.count == sizes.count, "\(sizes.count - settled.count) messages wait for ever: \(pull)")
+        check(settled.count == sizes.count, "\(sizes.count - settled.count) messages wait for ever: \(state.pull)")
         let (asked, looked) = (requests, lookups)
         run(for: .seconds(20)) { false }
         check(requests - asked <= 24, "\(requests - asked) requests in 20 idle seconds")
@@ -152,7 +150,7 @@ final class PullWorld {
         guard isConnected else { return }
         note("the connection breaks")
         (isConnected, breaks, up, down, waiting, found) = (false, breaks + 1, [], [], [], nil)
-        pull.stop()
+        state.pull.stop()
         back = now + .milliseconds(number(1...3_000))
     }
 
@@ -169,8 +167,8 @@ final class PullWorld {
             note("the consumer is found")
             (isGone, self.found) = (false, nil)
             let before = requests
-            update { pull.start() }
-            check(!pull.room.isEmpty || requests > before, "asks for nothing on another connection")
+            update { state.pull.start() }
+            check(!state.pull.room.isEmpty || requests > before, "asks for nothing on another connection")
         }
         while let first = up.first, first.due <= now { arrives(up.removeFirst().what) }
         serve()
@@ -182,11 +180,11 @@ final class PullWorld {
 
     /// Nothing waits at the server while there is room for it.
     private func checkThatNothingWaits() {
-        let free = pull.room.free
+        let free = state.pull.room.free
         let isAskedFor = hasEndedEarly || free.messages * 2 >= room.limit && free.bytes * 2 >= room.byteLimit
-        let fits = free.messages > 0 && isAskedFor && free.bytes >= (returned == nil ? 200 : Self.largest)
+        let fits = free.messages > 0 && isAskedFor && free.bytes >= (state.returned == nil ? 200 : state.largest)
         let isThere = !again.isEmpty || next <= sizes.count
-        guard isConnected, found == nil, isThere, fits || pull.room.isEmpty else {
+        guard isConnected, found == nil, isThere, fits || state.pull.room.isEmpty else {
             starved = nil
             return
         }
@@ -194,7 +192,7 @@ final class PullWorld {
         starved = since
         // A consumer of which nothing is said is looked up after three requests.
         guard since.duration(to: now) > .milliseconds(isGone ? 5_000 : 2_800) else { return }
-        check(false, "a message waits though there is room: \(pull)")
+        check(false, "a message waits though there is room: \(state.pull)")
         starved = nil
     }
 
@@ -261,8 +259,7 @@ final class PullWorld {
 
     private func update(_ body: () -> Void) {
         body()
-        if let time = returned, time < now { returned = nil }
-        guard let request = pull.next(upTo: returned == nil ? nil : Self.largest, now: now) else { return }
+        guard let request = state.nextRequest(now: now) else { return }
         requests += 1
         note("asks for \(request.messages), \(request.bytes ?? 0) bytes (\(request.number))")
         send(.request(request))
@@ -277,11 +274,14 @@ final class PullWorld {
             let (reply, size) = ("$JS.ACK.S.c.\(count).\(number).\(log.count).0.0", sizes[Int(number) - 1])
             starved = nil
             update {
-                unsettled.hold(reply, bytes: size)
-                pull.received(bytes: size)
+                state.unsettled.hold(reply, bytes: size)
+                state.pull.received(bytes: size)
             }
-            check(pull.room.count <= room.limit, "holds more than it may: \(pull)")
-            check(pull.room.count < 2 || pull.room.bytes <= room.byteLimit, "holds more than it may: \(pull)")
+            check(state.pull.room.count <= room.limit, "holds more than it may: \(state.pull)")
+            check(
+                state.pull.room.count < 2 || state.pull.room.bytes <= room.byteLimit,
+                "holds more than it may: \(state.pull)"
+            )
             let longest = isCalm ? 10 : isSlow ? 20_000 : chance(10) ? 40_000 : 200
             works.append(
                 Work(due: now + .milliseconds(self.number(0...longest)), reply: reply, number: number, breaks: breaks)
@@ -289,14 +289,14 @@ final class PullWorld {
         case .status(let status, let number):
             note("hears \(status) (\(number))")
             var isLookedUp = false
-            update { isLookedUp = pull.received(status, of: number) }
+            update { isLookedUp = state.pull.received(status, of: number) }
             if isLookedUp { needConsumer() }
         }
     }
 
     private func needConsumer() {
         lookups += 1
-        pull.stop()
+        state.pull.stop()
         found = max(found ?? now, now + .milliseconds(number(1...300)))
     }
 
@@ -306,10 +306,10 @@ final class PullWorld {
         for work in done {
             let kind = isCalm ? 0 : number(0...9)
             guard kind < 9 else {
-                if let bytes = unsettled.letGo(work.reply) { settle(bytes, comesAgainAfter: Self.wait) }
+                if let bytes = state.unsettled.letGo(work.reply) { settle(bytes, comesAgainAfter: Self.wait) }
                 continue
             }
-            guard let message = unsettled.take(work.reply) else { continue }
+            guard let message = state.unsettled.take(work.reply) else { continue }
             let delay = kind == 8 ? Duration.milliseconds(number(1...2_000)) : nil
             send(delay.map { .later(work.number, $0) } ?? .settled(work.number))
             if message.released == nil { settle(message.bytes, comesAgainAfter: delay) }
@@ -317,18 +317,15 @@ final class PullWorld {
     }
 
     private func settle(_ bytes: Int, comesAgainAfter delay: Duration?) {
-        update {
-            pull.settled(bytes: bytes)
-            if let delay { returned = max(returned ?? now, now + delay + Self.wait * 2) }
-        }
+        update { state.settled(bytes: bytes, comesAgainAfter: delay, now: now) }
     }
 
     private func keepUp() {
         guard tick <= now else { return }
-        let (held, report) = unsettled.takeOverdue(now: now)
+        let (held, report) = state.unsettled.takeOverdue(now: now)
         for reply in held { if let number = Delivery(reply)?.streamSequence { send(.progress(number)) } }
         var (end, isUnavailable) = (Instant?.none, false)
-        update { (end, isUnavailable) = pull.expire(now: now) }
+        update { (end, isUnavailable) = state.pull.expire(now: now) }
         if isUnavailable { needConsumer() }
         tick = max(now + .milliseconds(1), min(end ?? now + PullState.requestLife, report))
     }

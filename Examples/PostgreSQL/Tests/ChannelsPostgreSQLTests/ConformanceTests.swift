@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What every transport must do.
-@Suite(.enabled(if: Server.shared != nil, "Examples/PostgreSQL/check starts a server"))
+@Suite(.enabled(if: Server.shared != nil, "Examples/PostgreSQL/check starts a server"), .timeLimit(.minutes(10)))
 struct ConformanceTests {
     @Test(arguments: TransportConformance.checks.filter { $0.requirement != .rollBack })
     func theTransportConforms(to check: TransportConformance.Check) async throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// What only this transport has to show: transactions that commit late, and connections and sessions that
 /// end.
-@Suite(.enabled(if: Server.shared != nil, "Examples/PostgreSQL/check starts a server"))
+@Suite(.enabled(if: Server.shared != nil, "Examples/PostgreSQL/check starts a server"), .timeLimit(.minutes(10)))
 struct EngineTests {
     private let name = "engine.n\(UInt64.random(in: .min ... .max))"
     private var pattern: ChannelPattern { get throws { try ChannelPattern(validating: name) } }
@@ -55,7 +55,7 @@ struct EngineTests {
         let numbers = durable.all.compactMap(\.sequence)
         #expect(numbers.count == 4 && numbers[3] < numbers[0], "the numbers are \(numbers)")
         #expect(try client.run("SELECT count(*) FROM channels_messages WHERE subject = '\(name)'") == [["4"]])
-        for transport in [transport, second] { try await transport.close(timeout: .seconds(10)) }
+        for transport in [transport, second] { try await transport.close(timeout: .seconds(60)) }
     }
 
     @Test func aPatternMatchesInTheDatabaseAsInTheProcess() async throws {
@@ -69,7 +69,7 @@ struct EngineTests {
                 #expect(found == pattern.matches(subject), "\(pattern) and \(subject)")
             }
         }
-        try await transport.close(timeout: .seconds(10))
+        try await transport.close(timeout: .seconds(60))
     }
 
     // MARK: Sessions
@@ -92,7 +92,7 @@ struct EngineTests {
         #expect(try await transport.unsettledCount(of: "d", on: pattern) == 1)
         second.settle?(.acknowledged)
         while try await transport.unsettledCount(of: "d", on: pattern) > 0 { await Task.yield() }
-        try await transport.close(timeout: .seconds(10))
+        try await transport.close(timeout: .seconds(60))
     }
 
     @Test func aServerThatCrashesIsWaitedForAndNothingAcknowledgedIsLost() async throws {
@@ -119,7 +119,7 @@ struct EngineTests {
         }
         await heard.wait { Set($0.map(\.message.body)).count == 3 }
         #expect(events.all == ["connected"] + (0..<3).flatMap { _ in ["disconnected", "reconnected"] })
-        try await transport.close(timeout: .seconds(10))
+        try await transport.close(timeout: .seconds(60))
     }
 
     /// Whether the server has stored the message is unknown. It must be there once, even if it is published
@@ -148,7 +148,7 @@ struct EngineTests {
             } catch let error as BridgeError where error.code.disposition == .wait { await Task.yield() }
         }
         #expect(try client.run("SELECT count(*) FROM channels_messages") == [["1"]])
-        try await transport.close(timeout: .seconds(10))
+        try await transport.close(timeout: .seconds(60))
     }
 
     @Test func whatCannotBeConnectedSaysWhetherToTryAgain() async throws {
@@ -180,7 +180,7 @@ struct EngineTests {
         #expect(await heard.first(1) == [["total": 3]])
         running.cancel()
         _ = await running.result
-        try await other.close(timeout: .seconds(10))
+        try await other.close(timeout: .seconds(60))
     }
 
     @Test func aTransactionOnAnotherDatabaseSettlesNothing() async throws {
@@ -209,7 +209,7 @@ struct EngineTests {
         running.cancel()
         _ = await running.result
         withExtendedLifetime(token) {}
-        for transport in [own, other] { try await transport.close(timeout: .seconds(10)) }
+        for transport in [own, other] { try await transport.close(timeout: .seconds(60)) }
     }
 
     @Test func withoutATransactionNothingIsPosted() throws {
@@ -229,10 +229,10 @@ struct EngineTests {
         try await first.publish(message("settled"), durable: true)
         _ = await heard.first(1)
         while try await first.unsettledCount(of: "d", on: pattern) > 0 { await Task.yield() }
-        try await first.close(timeout: .seconds(10))
+        try await first.close(timeout: .seconds(60))
         let sender = try await connected(one)
         try await sender.publish(message("waiting"), durable: true)
-        try await sender.close(timeout: .seconds(10))
+        try await sender.close(timeout: .seconds(60))
 
         try other.restore(dumpOf: one)
         let second = try await connected(other)
@@ -240,7 +240,7 @@ struct EngineTests {
         try await second.publish(message("new"), durable: true)
         let texts = await again.first(2).map { String(decoding: $0.message.body, as: UTF8.self) }
         #expect(texts == ["waiting", "new"])
-        try await second.close(timeout: .seconds(10))
+        try await second.close(timeout: .seconds(60))
     }
 
     /// As on a disk that is full for a moment.
@@ -275,7 +275,7 @@ struct EngineTests {
         try await published.value
         let texts = await heard.first(40).map { String(decoding: $0.message.body, as: UTF8.self) }
         #expect(texts == (0..<40).map(String.init) && failures.count == 1)
-        try await transport.close(timeout: .seconds(10))
+        try await transport.close(timeout: .seconds(60))
     }
 
     @Test func whatEveryNameHasSettledIsRemovedAfterTheRetention() async throws {
@@ -294,6 +294,6 @@ struct EngineTests {
         try await server.client().wait(until: left)
         held.all.first?.settle?(.acknowledged)
         try await server.client().wait(until: "NOT EXISTS (SELECT FROM channels_messages)")
-        try await transport.close(timeout: .seconds(10))
+        try await transport.close(timeout: .seconds(60))
     }
 }

@@ -64,6 +64,8 @@ final class Server: Sendable {
 
     func transport(_ change: (inout PostgreSQLConfiguration) -> Void = { _ in }) -> PostgreSQLTransport {
         var configuration = PostgreSQLConfiguration(connection: connection)
+        // On a busy machine, a hundred tests at once keep one server busy.
+        configuration.answerTimeout = .seconds(60)
         change(&configuration)
         return PostgreSQLTransport(configuration)
     }
