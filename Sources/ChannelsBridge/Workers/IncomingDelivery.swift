@@ -85,10 +85,9 @@ struct IncomingDelivery: Sendable {
     }
 
     /// How long to wait before the next message, because listeners only fail; nil if they do not.
-    var pause: Duration? {
-        let count = failuresInARow - 15
-        return count > 0 ? min(context.configuration.backoff.delay(before: count), .seconds(1)) : nil
-    }
+    /// It is short, because perhaps only these messages fail, and each of them comes several times before those behind
+    /// them.
+    var pause: Duration? { failuresInARow > 15 ? .milliseconds(10) : nil }
 
     private mutating func deliverDurably(_ inbound: InboundMessage, _ arrival: Arrival) async throws {
         let identity = arrival.identity

@@ -20,7 +20,7 @@ final class History: @unchecked Sendable {  // used by one thread
     var isCalm = false
     /// Whether messages that always fail succeed from now on.
     var isMended = false
-    let plan: Plan
+    private(set) var plan: Plan
 
     /// The processes, by place; those that have ended or were killed are replaced.
     var processes: [Process] = []
@@ -79,6 +79,8 @@ final class History: @unchecked Sendable {  // used by one thread
         let hasRelay: Bool
         let isSmall: Bool
         let failureLimit: Int
+        /// Of listeners. What is late counts as failed, and is heard even so: also again, and after the end.
+        var timeout: Duration?
     }
 
     init(seed: Int, _ executor: SeededExecutor) {
@@ -94,6 +96,7 @@ final class History: @unchecked Sendable {  // used by one thread
             isSmall: chance(4),
             failureLimit: Int.random(in: 1...3, using: &random)
         )
+        if !plan.isSmall, chance(4) { plan.timeout = .seconds(Int.random(in: 1...15, using: &random)) }
         let limits = InMemoryBroker.Limits(bodyLimit: Self.bodyLimit, keptMessages: plan.isSmall ? 6 : 1_000)
         broker = InMemoryBroker(limits: limits, clock: clock)
         office = Office(clock)

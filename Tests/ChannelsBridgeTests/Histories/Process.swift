@@ -113,6 +113,7 @@ final class Process: @unchecked Sendable {  // used by one thread
             unacknowledgedLimit: history.plan.isSmall ? 1 : history.number(1...6),
             failureLimit: history.plan.failureLimit,
             deliveryLimit: history.chance(4) ? 6 : 100,
+            listenerTimeout: history.plan.timeout,
             backoff: Backoff(limit: .seconds(history.number(1...20))),
             clock: history.clock
         )
@@ -274,7 +275,7 @@ final class Process: @unchecked Sendable {  // used by one thread
     private func hear(_ post: Posted<Word>, _ channel: String) async throws {
         let (text, key) = (post.message.text, "\(name) \(channel)")
         guard life != .killed, let delivery = post.delivery, history.messages[text] != nil else { throw Trouble() }
-        history.check(life != .ended, "\(label) hears \(text), and has ended")
+        history.check(life != .ended || history.plan.timeout != nil, "\(label) hears \(text), and has ended")
         history.note("\(label) \(channel) hears \(text), attempt \(delivery.attempt)")
         begins(text, key, delivery)
         let former = runs
@@ -324,18 +325,18 @@ final class Process: @unchecked Sendable {  // used by one thread
     private func begins(_ text: String, _ key: String, _ delivery: RemoteDelivery) {
         var (message, fate) = (history.messages[text]!, history.fates[key]?[text] ?? History.Fate())
         // Durable: "reaches every durable name"; delivered twice "after a listener has failed", and not else.
-        if fate.isSettled, !fate.isDisturbed, fate.letters == 0 {
+        if fate.isSettled, !fate.isDisturbed, fate.letters == 0, history.plan.timeout == nil {
             history.fail("\(label) \(key) hears \(text), which was settled, again")
         }
         // "Duplicates are filtered among at least the last 16,384 messages of a route".
-        if completed[key]?.contains(text) == true, fate.letters == 0 {
+        if completed[key]?.contains(text) == true, fate.letters == 0, history.plan.timeout == nil {
             history.fail("\(label) \(key) hears \(text) again, which it had finished")
         }
         // "After failureLimit failures in one process, the message becomes a DeadLetter."
         let known = failures[key]?[text] ?? Failures(letters: 0, count: 0)
         // What was delivered again although it had a letter may be there twice once that is put back.
         if known.letters == fate.letters, known.count >= history.plan.failureLimit, !wire.hasFailedLetters,
-            !(fate.isDisturbed && fate.letters > 0)
+            !(fate.isDisturbed && fate.letters > 0), history.plan.timeout == nil
         {
             history.fail("\(label) \(key) hears \(text) after \(history.plan.failureLimit) failures")
         }
@@ -372,7 +373,8 @@ final class Process: @unchecked Sendable {  // used by one thread
         history.note("\(label) makes a letter of \(text) for \(key): \(letter.error.detail ?? "")")
         let count = failures[key]?[text]?.count ?? 0
         history.fates[key]?[text]?.isSettled = false
-        guard letter.error.detail?.contains("listeners failed") == true else { return }
+        let isLate = history.plan.timeout != nil
+        guard letter.error.detail?.contains("listeners failed") == true, !isLate else { return }
         // With this one.
         let isTwice = history.fates[key]?[text].map { $0.isDisturbed && $0.letters > 1 } ?? false
         history.check(
