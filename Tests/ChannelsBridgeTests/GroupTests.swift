@@ -49,6 +49,19 @@ struct GroupTests {
         withExtendedLifetime(token) {}
     }
 
+    /// The broker shares the messages of a durable name between all who ask for them, so only one route may.
+    @Test func aDurableRouteThatIsThereTwiceLosesNothing() async throws {
+        let twice: [BridgeRoute] = [.both(.sold, durable: true), .incoming(.sold, durable: true)]
+        let worker = await MiniProcess("worker", InMemoryTransport(broker), twice)
+        let (heard, token) = worker.recorder(.sold)
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
+        for total in 0..<50 { till.board[.sold].post(Sale(total: total)) }
+        #expect(await heard.first(50).map(\.total) == Array(0..<50))
+        try await till.stop()
+        try await worker.stop()
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aDurableRouteMayHaveAGroupOfItsOwn() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
         let heard = Recorder<String>()

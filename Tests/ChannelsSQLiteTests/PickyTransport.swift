@@ -29,6 +29,7 @@ final class PickyTransport: Transport {
     }
 
     func publish(_ message: TransportMessage, durable: Bool) async throws {
+        if refused.withLock({ $0 == message.subject }) { throw BridgeError(code, subject: message.subject) }
         try await publishDurably(message, isRepeated: true) { _ in }
     }
 

@@ -206,6 +206,33 @@ struct RelayTests {
         try await receiver.close(timeout: .patience)
     }
 
+    @Test func aLetterForWhichThereIsNoRoomHoldsUpNothing() async throws {
+        let (broker, heard) = (InMemoryBroker(limits: .init(bodyLimit: 1_000)), Recorder<String>())
+        let receiver = InMemoryTransport(broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
+            heard.record(text(message.message))
+            message.settle?(.acknowledged)
+        }
+        let source = PickyTransport(refuses: "dead.shop.sold", .bufferFull)
+        let sender = InMemoryTransport(source.broker)
+        try await sender.connect { _ in }
+        for text in ["soup", String(repeating: "x", count: 2_000), "cake"] {
+            try await sender.publish(message(text), durable: true)
+        }
+        let failures = Recorder<BridgeError>()
+        let relay = Relay(from: source, to: InMemoryTransport(broker)) { failures.record($0) }
+        let running = Task { try await relay.run() }
+        #expect(await heard.wait(count: 2) == ["soup", "cake"])
+        #expect(await failures.wait(count: 2).map(\.code) == [.payloadTooLarge, .bufferFull])
+        try await sender.publish(message("tea"), durable: true)
+        #expect(await heard.wait(count: 3) == ["soup", "cake", "tea"])
+        running.cancel()
+        _ = await running.result
+        try await sender.close(timeout: .patience)
+        try await receiver.close(timeout: .patience)
+    }
+
     /// They are for those who read the source, as is a message that was put back for one of them.
     @Test func deadLettersOfAnybodyAndWhatIsPutBackForAnotherNameStayAtTheSource() async throws {
         let (broker, heard) = (InMemoryBroker(), Recorder<String>())

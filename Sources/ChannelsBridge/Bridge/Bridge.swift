@@ -100,14 +100,16 @@ public final class Bridge: Sendable {
     private static func makeWorkers(_ parts: [BridgeRoute.Part], _ context: BridgeContext) -> [any RouteWorker] {
         // Parts of different names have no messages in common, and there may be thousands of names.
         let places = Dictionary(grouping: parts.indices) { parts[$0].pattern?.onlyName.map { ExactText($0) } }
-        return parts.indices.map { index in
+        return parts.indices.compactMap { index in
             var part = parts[index]
             let name = part.pattern?.onlyName.map { ExactText($0) }
             let all = name == nil ? Array(parts.indices) : (places[name]! + places[nil, default: []]).sorted()
             let rivals = all.filter { parts[$0].kind == part.kind }
             if part.kind == .state { part.options.later = rivals.filter { $0 > index }.map { parts[$0] } }
             let earlier = rivals.prefix { $0 < index }.map { parts[$0] }.filter { $0.takesPrecedence(over: part) }
-            return part.makeWorker(context, earlier, part.options)
+            // It would take messages that the earlier one is to deliver: the broker shares them between both.
+            let isDouble = part.kind == .incoming && part.isDurable && earlier.contains { $0.pattern == part.pattern }
+            return isDouble ? nil : part.makeWorker(context, earlier, part.options)
         }
     }
 

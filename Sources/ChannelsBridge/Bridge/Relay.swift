@@ -291,17 +291,16 @@ public struct Relay: Sendable {
         onFailure(error)
         let subject = "\(deadLetters).\(message.message.subject)"
         let letter = DeadLetter(message: message.message, error: error, deliveryCount: message.deliveryCount)
-        let keep = {
+        do {
             try await (source as? any MessageStore)?.prepare(forLetterOn: subject, under: deadLetters)
             try await source.keep(letter, of: message, on: subject, for: name)
-        }
-        do { try await retry(keep) } catch let error as BridgeError where error.code.disposition == .leaveOut {
-            // It is not lost: it is delivered again, and then this error is reported again.
-            onFailure(error)
+            message.settle?(.terminated)
+        } catch {
+            try Task.checkCancellation()
+            // It is not lost: it is delivered again, and then this error is reported again. Others go on meanwhile.
+            onFailure(BridgeError.from(error, subject: subject))
             message.settle?(.retry(after: .seconds(30)))
-            return
         }
-        message.settle?(.terminated)
     }
 
     private func report(_ event: TransportEvent, of side: Side, to run: Run) {
