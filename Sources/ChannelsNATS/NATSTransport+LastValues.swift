@@ -35,6 +35,8 @@ extension NATSTransport {
         identified.subject = configuration.statePrefix + message.subject
         identified.headers += headers
         let stored = identified
+        // Who only stores has to notice, too, that the server has lost what it stored.
+        session.lookAfterStates()
         return try await session.streams.preparing({ try await $0.prepareStates() }) {
             session.streams.bucket.revision(try await session.jetStream.publish(stored))
         }

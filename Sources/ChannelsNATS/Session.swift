@@ -13,7 +13,7 @@ final class Session: Sendable {
         /// Restores durable subscriptions and watches after a reconnection. Cancelled by the next
         /// reconnection and by ``stopReceiving()``.
         var restoring: Task<Void, Never>?
-        /// Checks the values that are watched. Cancelled by ``stopReceiving()``.
+        /// Checks the states that are watched or stored. Cancelled by ``stopReceiving()``.
         var looking: Task<Void, Never>?
         var isClosed = false
     }
@@ -51,9 +51,14 @@ final class Session: Sendable {
 
     /// - Returns: Whether the session is open, so that it keeps the watch.
     func keep(_ watch: LastValueWatch) -> Bool {
-        keep { state in
-            state.watches.append(watch)
-            state.looking = state.looking ?? Task { [weak self] in await Self.lookAfterValues(of: { self }) }
+        lookAfterStates()
+        return keep { $0.watches.append(watch) }
+    }
+
+    /// Checks from now on whether values were removed from the server.
+    func lookAfterStates() {
+        _ = keep { state in
+            state.looking = state.looking ?? Task { [weak self] in await Self.lookAfterStates(of: { self }) }
         }
     }
 
@@ -70,13 +75,15 @@ final class Session: Sendable {
 
     /// Restarts the watches if values were lost. They do not notice values that are removed without being
     /// replaced, for example because the bucket was purged, or because of an age limit.
-    private static func lookAfterValues(of session: () -> Session?) async {
+    private static func lookAfterStates(of session: () -> Session?) async {
+        var losses = session()?.streams.bucket.losses
         while (try? await Task.sleep(for: look)) != nil {
             guard let session = session() else { return }
-            // If the server does not answer, or the bucket is missing, a reconnection or a missing heartbeat
-            // reports that.
-            guard (try? await session.streams.hasLostStates()) == true else { continue }
-            for watch in session.state.withLock({ $0.watches }) { watch.restart() }
+            // If the server does not answer, a reconnection or a missing heartbeat reports that.
+            try? await session.streams.lookAtStates()
+            let found = session.streams.bucket.losses
+            if found != losses { for watch in session.state.withLock({ $0.watches }) { watch.restart() } }
+            losses = found
         }
     }
 

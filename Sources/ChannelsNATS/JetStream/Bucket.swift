@@ -38,6 +38,15 @@ final class Bucket: Sendable {
         state.withLock { Mark(highest: max($0.highest, $0.looked), replacements: $0.replacements) }
     }
 
+    /// The bucket as far as it is known.
+    var known: StreamIdentity? {
+        state.withLock { state in
+            var known = state.last
+            known?.raise(to: max(state.highest, state.looked) - state.offset)
+            return known
+        }
+    }
+
     /// How often the bucket was found to have been replaced.
     var replacements: Int { state.withLock { $0.replacements } }
 

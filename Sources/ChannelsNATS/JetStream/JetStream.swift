@@ -95,13 +95,16 @@ final class JetStream: Sendable {
     }
 
     /// Looks up or creates a stream, and reports if it was replaced or has lost messages.
+    ///
+    /// - Parameter known: What is known of the stream of states.
     private func information(
         onStream name: String,
-        creating stream: NATSStream? = nil
+        creating stream: NATSStream? = nil,
+        known: StreamIdentity? = nil
     ) async throws -> (StreamInformation, StreamIdentity) {
         let deadline = ContinuousClock.now + configuration.requestTimeout
         while true {
-            let before = seen.withLock { $0[name] }
+            let before = known ?? seen.withLock { $0[name] }
             let found: StreamInformation =
                 if let stream {
                     try await call("STREAM.CREATE.\(name)", stream.settings)
@@ -114,8 +117,7 @@ final class JetStream: Sendable {
                 throw unusable("the stream \(name)", subject: name, because: harm)
             }
             var identity = found.identity
-            // `Bucket` reports the loss of states.
-            guard found.created != nil, name != configuration.stateStream else { return (found, identity) }
+            guard found.created != nil else { return (found, identity) }
             // A server that has just become the leader may answer before it has everything that a majority
             // has stored.
             if let before, found.config?.number("num_replicas") ?? 1 > 1, before.isAhead(of: identity), .now < deadline
@@ -123,6 +125,8 @@ final class JetStream: Sendable {
                 try await Task.sleep(for: .milliseconds(250))
                 continue
             }
+            // `Bucket` reports the loss of states.
+            guard name != configuration.stateStream else { return (found, identity) }
             let hasLost = seen.withLock { seen -> Bool? in
                 let known = seen[name]
                 identity.losses = known?.losses ?? 0
@@ -167,8 +171,10 @@ final class JetStream: Sendable {
     }
 
     /// Returns when a stream was created, its last sequence, and how many subjects have messages in it.
-    func identity(ofStream name: String) async throws -> StreamIdentity {
-        try await information(onStream: name).1
+    ///
+    /// - Parameter known: What is known of the stream of states.
+    func identity(ofStream name: String, known: StreamIdentity? = nil) async throws -> StreamIdentity {
+        try await information(onStream: name, known: known).1
     }
 
     /// Returns the patterns of the subjects that a stream stores.

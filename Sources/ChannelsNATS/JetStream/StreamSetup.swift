@@ -154,20 +154,13 @@ actor StreamSetup {
         }
     }
 
-    /// Returns whether the bucket has lost values, which the server does not report to watchers.
-    ///
-    /// - Returns: Whether it has lost values since the last check, here or in ``prepareStates()``.
-    func hasLostStates() async throws -> Bool {
-        guard configuration.createsStreams else { return false }
-        let before = bucket.losses
-        try await identifyBucket()
-        return bucket.losses != before
-    }
+    /// Looks whether the bucket has lost values, which the server does not report, and creates it again if it is gone.
+    func lookAtStates() async throws { try await create(.states) }
 
     private func identifyBucket() async throws {
-        let known = bucket.mark
-        let found = try await jetStream.identity(ofStream: configuration.stateStream)
-        if bucket.identify(found, known: known) { jetStream.onEvent(.lastValuesLost(subject: nil)) }
+        let mark = bucket.mark
+        let found = try await jetStream.identity(ofStream: configuration.stateStream, known: bucket.known)
+        if bucket.identify(found, known: mark) { jetStream.onEvent(.lastValuesLost(subject: nil)) }
     }
 }
 #endif
