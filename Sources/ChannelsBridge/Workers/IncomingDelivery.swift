@@ -21,7 +21,7 @@ struct IncomingDelivery: Sendable {
     private var delivered: RecentMessages<UInt64>
     private var failures: RecentMessages<Int>
     /// How many deliveries in a row have failed.
-    private(set) var failuresInARow = 0
+    private var failuresInARow = 0
     /// Whether a fault has been raised because only sequences receive the messages.
     private var hasWarned = false
 

@@ -104,9 +104,7 @@ final class IncomingWorker: RouteWorker {
                 // Posted by this task, because the transport's thread must not wait for listeners.
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
                 let isAlone = delivery.pause != nil || delivery.mayEndProcesses(message)
-                // More only while none fails: what is held when many fail is given back, which counts as a delivery.
-                let most = min(context.configuration.prefetchLimit, share.messages)
-                let wanted = isAlone ? 1 : delivery.failuresInARow > 0 ? limit : limit < most / 2 ? limit * 2 : most
+                let wanted = isAlone ? 1 : min(context.configuration.prefetchLimit, share.messages)
                 if wanted != limit { limitPrefetch(to: wanted) }
                 limit = wanted
                 if isAlone {
