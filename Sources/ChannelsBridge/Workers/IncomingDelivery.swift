@@ -37,7 +37,7 @@ struct IncomingDelivery: Sendable {
     ) {
         (self.context, self.options, self.unfinished, self.decode) = (context, options, unfinished, decode)
         (self.pattern, self.earlier) = (pattern, earlier)
-        durableName = options.group?.text ?? context.name
+        durableName = options.durableName(in: context.name).text
         delivered = RecentMessages(limit: window)
         failures = RecentMessages(limit: window)
     }
@@ -85,9 +85,8 @@ struct IncomingDelivery: Sendable {
     }
 
     /// How long to wait before the next message, because listeners only fail; nil if they do not.
-    /// It is short, because perhaps only these messages fail, and each of them comes several times before those behind
-    /// them.
-    var pause: Duration? { failuresInARow > 15 ? .milliseconds(10) : nil }
+    /// The first pauses are short, because perhaps only these messages fail, and others are behind them.
+    var pause: Duration? { failuresInARow > 15 ? .microseconds(20 * min(failuresInARow, 500)) : nil }
 
     private mutating func deliverDurably(_ inbound: InboundMessage, _ arrival: Arrival) async throws {
         let identity = arrival.identity
@@ -135,7 +134,9 @@ struct IncomingDelivery: Sendable {
             throw tooMany(count, arrival.subject, report.failures.first?.error ?? late)
         }
         let pause = context.configuration.pause(before: inbound.deliveryCount)
-        settle(inbound, .retry(after: hasFailed ? backoff.delay(before: count) : pause), \.retried)
+        // Those behind it have their turn first: it stays away for twice as long as listeners have only failed.
+        let turn = min((self.pause ?? .zero) * failuresInARow * 2, backoff.limit)
+        settle(inbound, .retry(after: hasFailed ? max(backoff.delay(before: count), turn) : pause), \.retried)
     }
 
     private func tooMany(_ count: Int, _ subject: String, _ cause: any Error) -> BridgeError {
