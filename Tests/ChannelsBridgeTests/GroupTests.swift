@@ -50,9 +50,10 @@ struct GroupTests {
     }
 
     /// The broker shares the messages of a durable name between all who ask for them, so only one route may.
-    @Test func aDurableRouteThatIsThereTwiceLosesNothing() async throws {
-        let twice: [BridgeRoute] = [.both(.sold, durable: true), .incoming(.sold, durable: true)]
-        let worker = await MiniProcess("worker", InMemoryTransport(broker), twice)
+    @Test(arguments: [false, true]) func aDurableRouteThatIsThereTwiceLosesNothing(saysItsName: Bool) async throws {
+        let second: BridgeRoute = .incoming(.sold, durable: true)
+        let routes: [BridgeRoute] = [.both(.sold, durable: true), saysItsName ? second.inGroup("worker") : second]
+        let worker = await MiniProcess("worker", InMemoryTransport(broker), routes)
         let (heard, token) = worker.recorder(.sold)
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
         for total in 0..<50 { till.board[.sold].post(Sale(total: total)) }

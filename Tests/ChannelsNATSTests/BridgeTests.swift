@@ -245,27 +245,6 @@ struct BridgeOverNATSTests {
         withExtendedLifetime(tokens) {}
     }
 
-    /// It watches nothing, and sets nothing again.
-    @Test func whatAProcessOnlySendsIsStoredAgainAfterTheServerHasLostItsStorage() async throws {
-        let server = try await NATSServer()
-        let till = try await Node("till", server, [.outgoing(state: .natsTotal, initial: 0)])
-        till.board.state(.natsTotal, initial: 0).set(5)
-        for hasLost in [false, true] {
-            if hasLost {
-                server.kill()
-                try server.loseStorage()
-                try await server.start()
-            }
-            let (peer, stored) = (try await Peer.connect(to: server), Recorder<String>())
-            try await peer.transport.watch("shop.total") {
-                stored.record(String(decoding: $0.message.body, as: UTF8.self))
-            }
-            await stored.wait { $0.last == "5" }
-            try await peer.close()
-        }
-        try await till.end()
-    }
-
     /// With a tool for the key-value store, while a process has it or nobody does.
     @Test(arguments: [false, true])
     func stateThatIsDeletedAtTheServerIsStoredAgain(isHeld: Bool) async throws {

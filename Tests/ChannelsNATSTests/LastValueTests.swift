@@ -25,6 +25,20 @@ struct LastValueTests {
         try await reader.close()
     }
 
+    /// It watches nothing. A bridge then stores its values again.
+    @Test func whoOnlyStoresIsToldThatTheServerHasLostTheValues() async throws {
+        let server = try await NATSServer()
+        let writer = try await Peer.connect(to: server)
+        _ = try await writer.transport.store(try message("5", to: "shop.total"))
+        server.kill()
+        try server.loseStorage()
+        try await server.start()
+        await writer.events.wait { events in
+            events.contains { if case .lastValuesLost(nil) = $0 { true } else { false } }
+        }
+        try await writer.close()
+    }
+
     /// A last header without a value is one that the C client cannot read, nor any other of the message.
     @Test func valueWhoseHeadersCannotBeReadComesWithoutThem() async throws {
         let server = try await NATSServer()

@@ -79,19 +79,25 @@ struct StreamSettingsTests {
     }
 
     /// It answers before it has what a majority has stored: otherwise its stream would count as an older one.
-    @Test func aServerThatHasJustBecomeTheLeaderHasLostNothing() async throws {
+    @Test(arguments: ["SHOP", "KV_channels"])
+    func aServerThatHasJustBecomeTheLeaderHasLostNothing(stream: String) async throws {
         let server = try await NATSServer(.init(jetStream: false))
         let (leader, peer) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
         let asked = Recorder<Int>()
-        try await leader.transport.respond(to: "$JS.API.STREAM.INFO.SHOP") { request in
+        try await leader.transport.respond(to: "$JS.API.STREAM.INFO.\(stream)") { request in
             let sequence = [10, 5, 5, 10][asked.count]
             asked.record(sequence)
-            let settings = #""config":{"name":"SHOP","num_replicas":3},"created":"2026-01-01T00:00:00Z""#
+            let settings = #""config":{"name":"\#(stream)","num_replicas":3},"created":"2026-01-01T00:00:00Z""#
             let text = #"{\#(settings),"state":{"last_seq":\#(sequence)}}"#
             request.reply(TransportReply(body: Array(text.utf8)))
         }
-        let jetStream = try peer.transport.session.jetStream
-        for _ in 0..<2 { #expect(try await jetStream.identity(ofStream: "SHOP").lastSequence == 10) }
+        let (jetStream, bucket) = (try peer.transport.session.jetStream, Bucket())
+        for _ in 0..<2 {
+            let mark = bucket.mark
+            let known = stream == "SHOP" ? nil : mark.bucket
+            let found = try await jetStream.identity(ofStream: stream, known: known)
+            #expect(found.lastSequence == 10 && !bucket.identify(found, known: mark))
+        }
         #expect(asked.all == [10, 5, 5, 10])
         #expect(peer.events.all.compactMap(\.failure).isEmpty)
         for peer in [leader, peer] { try await peer.close() }

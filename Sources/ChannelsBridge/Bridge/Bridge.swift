@@ -106,7 +106,8 @@ public final class Bridge: Sendable {
             let all = name == nil ? Array(parts.indices) : (places[name]! + places[nil, default: []]).sorted()
             let rivals = all.filter { parts[$0].kind == part.kind }
             if part.kind == .state { part.options.later = rivals.filter { $0 > index }.map { parts[$0] } }
-            let earlier = rivals.prefix { $0 < index }.map { parts[$0] }.filter { $0.takesPrecedence(over: part) }
+            let earlier = rivals.prefix { $0 < index }.map { parts[$0] }
+                .filter { $0.takesPrecedence(over: part, in: context.name) }
             // It would take messages that the earlier one is to deliver: the broker shares them between both.
             let isDouble = part.kind == .incoming && part.isDurable && earlier.contains { $0.pattern == part.pattern }
             return isDouble ? nil : part.makeWorker(context, earlier, part.options)

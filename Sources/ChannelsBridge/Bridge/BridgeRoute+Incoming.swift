@@ -13,6 +13,9 @@ extension BridgeRoute {
         var takesOwn = false
         /// For states: the routes that this one takes precedence over.
         var later: [Part] = []
+
+        /// The durable name under which it receives in a bridge of this name.
+        func durableName(in bridge: String) -> ExactText { group ?? ExactText(bridge) }
     }
 
     /// Shares the messages of an incoming route among the processes of a group: each message goes to one of

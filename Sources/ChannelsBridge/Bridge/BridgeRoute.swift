@@ -39,10 +39,12 @@ public struct BridgeRoute: Sendable {
         var options = Options()
         let makeWorker: MakeWorker
 
-        /// Two durable routes with different groups never shadow each other, because each durable name
+        /// Two durable routes with different names never shadow each other, because each durable name
         /// receives every message.
-        func takesPrecedence(over later: Part) -> Bool {
-            if isDurable, later.isDurable { return options.group == later.options.group }
+        func takesPrecedence(over later: Part, in bridge: String) -> Bool {
+            if isDurable, later.isDurable {
+                return options.durableName(in: bridge) == later.options.durableName(in: bridge)
+            }
             return isDurable || later.isDurable || options.group == nil || options.group != later.options.group
         }
     }

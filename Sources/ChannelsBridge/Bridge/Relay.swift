@@ -14,7 +14,8 @@ public import Channels
 /// while it elects a leader, or a stream that is full, that message arrives out of order.
 ///
 /// A message that the target can never take, because it is too large or not valid, is reported and kept as a
-/// dead letter at the source. If ``DeadLetterBox`` puts it back there, it is forwarded again. Dead letters
+/// dead letter at the source. Where the source cannot keep it, that is reported, and tried again after 30 seconds. If
+/// ``DeadLetterBox`` puts it back there, it is forwarded again. Dead letters
 /// themselves stay at the source, whichever relay or bridge has stored them, and so does a message that was put
 /// back for another durable name: they are acknowledged and not forwarded.
 ///
@@ -287,13 +288,13 @@ public struct Relay: Sendable {
     }
 
     private func setAside(_ message: InboundMessage, _ error: BridgeError) async throws {
-        account.counters.withLock { $0.refused += 1 }
         onFailure(error)
         let subject = "\(deadLetters).\(message.message.subject)"
         let letter = DeadLetter(message: message.message, error: error, deliveryCount: message.deliveryCount)
         do {
             try await (source as? any MessageStore)?.prepare(forLetterOn: subject, under: deadLetters)
             try await source.keep(letter, of: message, on: subject, for: name)
+            account.counters.withLock { $0.refused += 1 }
             message.settle?(.terminated)
         } catch {
             try Task.checkCancellation()

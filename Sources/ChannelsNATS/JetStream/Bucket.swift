@@ -32,18 +32,19 @@ final class Bucket: Sendable {
         var highest: UInt64 = 0
         /// How often the bucket was found to have been replaced.
         var replacements = 0
+        /// The bucket, with the sequence of the highest revision; nil if it has never been looked at.
+        var bucket: StreamIdentity?
     }
 
     var mark: Mark {
-        state.withLock { Mark(highest: max($0.highest, $0.looked), replacements: $0.replacements) }
-    }
-
-    /// The bucket as far as it is known.
-    var known: StreamIdentity? {
         state.withLock { state in
-            var known = state.last
-            known?.raise(to: max(state.highest, state.looked) - state.offset)
-            return known
+            var mark = Mark(
+                highest: max(state.highest, state.looked),
+                replacements: state.replacements,
+                bucket: state.last
+            )
+            mark.bucket?.raise(to: mark.highest - state.offset)
+            return mark
         }
     }
 

@@ -61,10 +61,7 @@ final class LastValueWatch: Sendable {
         let subscription = try await NATSSubscription.subscribe(to: inbox, on: connection) { [weak self] message in
             self?.received(NATSMessage(message))
         }
-        state.withLock { state in
-            state.subscription = subscription
-            _ = state.watch.begin()
-        }
+        state.withLock { $0.subscription = subscription }
         let hasValue = try await create()
         begin { !$0.hasBegun(.now) }
         guard hasValue else { return listenForHeartbeats() }

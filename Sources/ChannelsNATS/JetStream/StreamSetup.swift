@@ -159,7 +159,7 @@ actor StreamSetup {
 
     private func identifyBucket() async throws {
         let mark = bucket.mark
-        let found = try await jetStream.identity(ofStream: configuration.stateStream, known: bucket.known)
+        let found = try await jetStream.identity(ofStream: configuration.stateStream, known: mark.bucket)
         if bucket.identify(found, known: mark) { jetStream.onEvent(.lastValuesLost(subject: nil)) }
     }
 }

@@ -8,7 +8,7 @@ import ChannelsBridge
 struct WatchState {
     static let heartbeat = Duration.seconds(2)
 
-    enum Step: Hashable {
+    enum Step {
         case ignore
         /// A message is missing, or the bucket was replaced.
         case restart
@@ -31,7 +31,8 @@ struct WatchState {
     /// How often the bucket had been replaced when the consumer was requested.
     private var consumerBucket = 0
     private var lastHeard = ContinuousClock.now
-    private var isBeginning = false
+    /// Whether a consumer is being created: at first by ``LastValueWatch/open()``.
+    private var isBeginning = true
     /// Whether there was a reason to begin again while a consumer was being created.
     private var isStale = false
     private(set) var isClosed = false

@@ -5,12 +5,10 @@ import TestSupport
 @testable import ChannelsNATS
 
 /// A durable consumer at a server, and one process that fetches from it: the client's side is the state of a
-/// ``DurableSubscription``, on a clock that steps. What the server says, when, and what is lost is up to a seed.
+/// ``DurableSubscription``.
 ///
 /// The server says whatever nats-server 2.9 to 2.12 may say, in any order that they allow.
-final class PullWorld {
-    typealias Instant = ContinuousClock.Instant
-
+final class PullWorld: SteppedWorld {
     private enum Upward { case request(PullState.Request), settled(UInt64), later(UInt64, Duration), progress(UInt64) }
     private enum Downward { case message(UInt64, count: Int), status(PullStatus, UInt64) }
 
@@ -33,14 +31,6 @@ final class PullWorld {
     }
 
     private static let wait = Duration.seconds(30)
-
-    private var random: SeededGenerator
-    private let start = ContinuousClock.now
-    private var now: Instant
-    private(set) var problems: [String] = []
-    private(set) var log: [String] = []
-    /// Whether nothing breaks or fails any more.
-    private var isCalm = false
 
     // The server. An old one (2.9) is silent about the end of a request that it has served in part, and about requests
     // to a consumer that it does not have. One with replicas (2.12) says that a batch is complete before its messages.
@@ -70,38 +60,26 @@ final class PullWorld {
     private let isSlow: Bool
     private var state: DurableSubscription.State
     private var works: [Work] = []
-    private var tick: Instant
+    private lazy var tick = start
     /// When the consumer will have been found.
     private var found: Instant?
     private var (requests, lookups) = (0, 0)
     /// Since when a message could be delivered, and none was.
     private var starved: Instant?
 
-    init(seed: Int) {
-        random = SeededGenerator(seed: seed)
-        (now, tick) = (start, start)
+    override init(seed: Int) {
         (isOld, hasReplicas, isSlow) = (seed % 3 == 0, seed % 3 == 1, seed % 4 == 0)
+        var random = SeededGenerator(seed: seed ^ 0x5EED)
         let bytes = [100, 1_000, 100_000].randomElement(using: &random)!
         room = Room(messages: Int.random(in: 1...8, using: &random), bytes: bytes)
         let unsettled = UnsettledMessages(acknowledgementWait: Self.wait)
         state = DurableSubscription.State(pull: PullState(room), largest: 5_000, unsettled: unsettled)
-    }
-
-    private func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
-
-    private func chance(_ count: Int) -> Bool { number(1...count) == 1 }
-
-    private func note(_ line: String) { log.append("\(start.duration(to: now).milliseconds) \(line)") }
-
-    private func check(_ condition: Bool, _ problem: @autoclosure () -> String) {
-        if condition { return }
-        note("PROBLEM: " + problem())
-        problems.append(problem())
+        super.init(seed: seed)
     }
 
     // MARK: What happens
 
-    func play() {
+    override func play() {
         update { state.pull.start() }
         for _ in 0..<number(20...150) {
             event()

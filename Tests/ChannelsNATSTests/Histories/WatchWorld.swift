@@ -4,11 +4,9 @@ import TestSupport
 
 @testable import ChannelsNATS
 
-/// A bucket of last values at a server, and one process that watches it, on a clock that steps: the client's side is
-/// ``WatchState`` and ``Bucket``. What happens, when, and what is lost is up to a seed.
-final class WatchWorld {
-    typealias Instant = ContinuousClock.Instant
-
+/// A bucket of last values at a server, and one process that watches it: the client's side is ``WatchState`` and
+/// ``Bucket``.
+final class WatchWorld: SteppedWorld {
     private enum Upward { case look(Int), create(String, Int), delete(String) }
     private enum Reply { case stream(StreamIdentity, age: Int), created(UInt64) }
     /// A message on the subject of the watch. `age` says how often the bucket had been replaced.
@@ -35,14 +33,6 @@ final class WatchWorld {
     }
     private enum Flow { case idle, looking(Int, Bucket.Mark, end: Instant), creating(Int, end: Instant) }
 
-    private var random: SeededGenerator
-    private let start = ContinuousClock.now
-    private var now: Instant
-    private(set) var problems: [String] = []
-    private(set) var log: [String] = []
-    private var isCalm = false
-    private var lastNumber = 0
-
     // The server.
     private let subjects: [String]
     /// Whether the process may ask for the bucket. If not, nobody replaces it.
@@ -65,6 +55,7 @@ final class WatchWorld {
     private var changes: Instant?
 
     // The process.
+    private var lastNumber = 0
     private let bucket = Bucket()
     private var state: WatchState
     private var flow = Flow.idle
@@ -72,31 +63,22 @@ final class WatchWorld {
     /// Whether it is opening, what was stored then, and when it gives up.
     private var opening: (stored: [String: Stored], age: Int, end: Instant?)?
     private var reopens: Instant?
-    private var (heartbeat, look): (Instant, Instant)
+    private lazy var heartbeat = start + WatchState.heartbeat
+    private lazy var look = start + .seconds(5)
     private var looking: (number: Int, mark: Bucket.Mark, losses: Int)?
     private var handed: [String: (value: Int, sequence: UInt64, age: Int, bucket: Int)] = [:]
     /// Whether the loss of what was handed over last was told.
     private var isLossTold = false
 
-    init(seed: Int) {
-        random = SeededGenerator(seed: seed)
-        (now, heartbeat, look) = (start, start + WatchState.heartbeat, start + .seconds(5))
+    override init(seed: Int) {
         (subjects, looks, isQuiet) = (seed % 2 == 0 ? ["a"] : ["a", "b", "c"], seed % 8 < 6, seed % 3 == 0)
         state = WatchState(bucket, isOfMany: subjects.count > 1)
-    }
-
-    private func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
-    private func chance(_ count: Int) -> Bool { number(1...count) == 1 }
-    private func note(_ line: String) { log.append("\(Int(start.duration(to: now) / .milliseconds(1))) \(line)") }
-    private func check(_ condition: Bool, _ problem: @autoclosure () -> String) {
-        if condition { return }
-        note("PROBLEM: " + problem())
-        problems.append(problem())
+        super.init(seed: seed)
     }
 
     // MARK: What happens
 
-    func play() {
+    override func play() {
         for _ in 0..<number(0...3) { store() }
         open()
         for _ in 0..<number(10...80) {
@@ -189,7 +171,7 @@ final class WatchWorld {
         if let changes, changes <= now {
             note("the connection is back")
             (isConnected, self.changes) = (true, nil)
-            if opening == nil, reopens == nil { restart() }
+            restart()
         }
         while let first = up.first, first.due <= now { arrives(up.removeFirst().what) }
         serve()
@@ -275,7 +257,6 @@ final class WatchWorld {
         note("opens")
         opens += 1
         (opening, handed) = (([:], age, nil), [:])
-        _ = state.begin()
         lookUp()
     }
 
