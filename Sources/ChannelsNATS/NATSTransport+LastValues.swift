@@ -37,7 +37,7 @@ extension NATSTransport {
         let stored = identified
         // Who only stores has to notice, too, that the server has lost what it stored.
         session.lookAfterStates()
-        return try await session.streams.preparing({ try await $0.prepareStates() }) {
+        return try await session.streams.preparing(.states) {
             session.streams.bucket.revision(try await session.jetStream.publish(stored))
         }
     }
@@ -46,7 +46,7 @@ extension NATSTransport {
     public func watch(_ pattern: ChannelPattern, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         let open = try open()
         let (session, relay) = (open.session, open.relay)
-        try await session.streams.prepareStates()
+        try await session.streams.prepare(.states)
         let reader = MessageReader(pattern.text, relay)
         let prefix = configuration.statePrefix
         let stored = prefix + pattern.text

@@ -114,7 +114,7 @@ public final class NATSTransport: Transport {
         let session = try session
         // Once, because all attempts of this call must have one identifier.
         let identified = NATSMessage(identified: message)
-        try await session.streams.preparing({ try await $0.prepareMessages() }) {
+        try await session.streams.preparing(.messages) {
             do { try await session.jetStream.checkStream(of: message.subject) } catch let refusal as Refusal {
                 throw BridgeError(wrapping: refusal)
             }
@@ -136,13 +136,14 @@ public final class NATSTransport: Transport {
         guard let epoch = session.connection.epoch else { throw BridgeError(.notConnected, subject: message.subject) }
         let identified = NATSMessage(identified: message)
         do {
-            try await session.streams.preparing({ try await $0.prepareMessages() }) {
+            try await session.streams.preparing(.messages) {
                 try await session.jetStream.checkStream(of: message.subject)
                 try await session.jetStream.publishOnce(
                     identified,
                     onConnection: epoch,
                     isRepeated: isRepeated,
-                    timeout: configuration.retryInterval
+                    // Longer, so that a stream that is only slow is not sent copies for ever.
+                    timeout: configuration.retryInterval * (isRepeated ? 4 : 1)
                 ) { result in
                     if case .failure(let error) = result { onResult(error) } else { onResult(nil) }
                 }
@@ -171,7 +172,7 @@ public final class NATSTransport: Transport {
             }
             return try await session.keep(opened)
         }
-        let durable = try await session.streams.preparing({ try await $0.prepareMessages() }) {
+        let durable = try await session.streams.preparing(.messages) {
             try await DurableSubscription.open(
                 subscription,
                 as: durableName,
@@ -229,7 +230,7 @@ extension NATSTransport {
     /// Creates a stream for dead letters, unless one already stores them: `DEAD` for letters under `dead`.
     public func prepare(forLetterOn subject: String, under prefix: String) async throws {
         let streams = try session.streams
-        try await streams.preparing({ try await $0.prepareMessages() }) {
+        try await streams.preparing(.messages) {
             do { try await streams.prepareLetters(on: subject, under: prefix) } catch {
                 throw BridgeError(wrapping: error, subject: subject)
             }

@@ -143,7 +143,7 @@ final class Session: Sendable {
         var attempts = 0
         while !Task.isCancelled, !watches.isEmpty {
             do {
-                try await streams.prepareStates()
+                try await streams.prepare(.states)
                 // The bucket is there, so the watches can continue by themselves.
                 return watches.forEach { $0.restart() }
             } catch {

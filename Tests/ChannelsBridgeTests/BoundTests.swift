@@ -82,29 +82,4 @@ struct BoundTests {
         #expect(context.incoming.bytes <= configuration.buffer.bytes / 2 / parts * count)
         withExtendedLifetime(shares) {}
     }
-
-    @Test func aDurableRouteFetchesNoMoreThanItsShareOfTheBridge() async throws {
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
-        let kitchen = await MiniProcess(
-            "kitchen",
-            InMemoryTransport(broker),
-            [.incoming(.ordered, durable: true), .incoming(.sold, durable: true)],
-            configuration: .quick.with { $0.buffer.messages = 80 }
-        )
-        let gate = Gate()
-        let heard = Recorder<String>()
-        let token = kitchen.board[.ordered].listen { order in
-            await gate.wait()
-            heard.record(order.dish)
-        }
-        for number in 0..<50 { #expect(await till.board[.ordered].postAndWait(Order(dish: "\(number)")).isComplete) }
-        // A quarter of the half for incoming messages; nothing is sent back.
-        #expect(kitchen.bridge.statistics.waitingToDeliver <= 10)
-        gate.open()
-        #expect(await heard.first(50) == (0..<50).map(String.init))
-        try await till.stop()
-        try await kitchen.stop()
-        #expect(kitchen.bridge.statistics.retried == 0 && kitchen.bridge.statistics.overflowed == 0)
-        withExtendedLifetime(token) {}
-    }
 }

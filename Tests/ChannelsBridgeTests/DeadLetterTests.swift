@@ -346,25 +346,4 @@ struct DeadLetterTests {
         try await till.stop()
         withExtendedLifetime(token) {}
     }
-
-    @Test func aDurableNameThatTheBrokerKnowsGoesOnWhereItWas() async throws {
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
-        let heard = Recorder<Int>()
-        for round in 0..<2 {
-            let board = Switchboard()
-            let token = board[.sold].listen { sale in heard.record(sale.total) }
-            let reader = await MiniProcess(
-                "reader",
-                InMemoryTransport(broker),
-                [.incoming(.sold, durable: true).replaying(from: .beginning)],
-                board: board
-            )
-            #expect(await till.board[.sold].postAndWait(Sale(total: round)).isComplete)
-            _ = await heard.first(round + 1)
-            try await reader.stop()
-            withExtendedLifetime(token) {}
-        }
-        #expect(heard.all == [0, 1])
-        try await till.stop()
-    }
 }

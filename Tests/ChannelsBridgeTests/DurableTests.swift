@@ -354,28 +354,4 @@ struct DurableTests {
         #expect(till.bridge.statistics.failed == 1 && till.bridge.statistics.waitingToSend == 0)
         #expect(till.faults.all.map(\.code) == [.bridgeFailed])
     }
-
-    @Test func processesOfOneNameShareDurableMessages() async throws {
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
-        let heard = Recorder<Order>()
-        var kitchens: [(MiniProcess, ListenerToken)] = []
-        for _ in 0..<2 {
-            let board = Switchboard()
-            let token = board[.ordered].listen { order in heard.record(order) }
-            let kitchen = await MiniProcess(
-                "kitchen",
-                InMemoryTransport(broker),
-                [.incoming(.ordered, durable: true)],
-                board: board
-            )
-            kitchens.append((kitchen, token))
-        }
-        for number in 0..<40 { till.board[.ordered].post(Order(dish: "\(number)")) }
-        _ = await heard.first(40)
-        try await till.stop()
-        for (kitchen, _) in kitchens { try await kitchen.stop() }
-        #expect(heard.count == 40 && Set(heard.all).count == 40)
-        #expect(kitchens.allSatisfy { $0.0.bridge.statistics.received > 0 })
-        withExtendedLifetime(kitchens) {}
-    }
 }

@@ -58,43 +58,6 @@ struct PublishPipelineTests {
 
     private func numbers(_ departures: [Departure]) -> [UInt64] { departures.map(\.number) }
 
-    @Test func whatWasNotEncodedIsEncodedNextInOrder() throws {
-        var pipeline = try pipeline(of: 5)
-        guard case .encode(let departures) = pipeline.next() else { Issue.record("nothing is encoded"); return }
-        encode(departures[..<2], rest: departures[2...], in: &pipeline)
-        #expect(pipeline.count == 5)
-        let (first, second) = (numbers(published(&pipeline)), numbers(published(&pipeline)))
-        #expect(first == [0, 1] && second == [2, 3, 4])
-    }
-
-    @Test func whatWasPutBackFollowsWhatFailedAsAFirstAttempt() throws {
-        var pipeline = try pipeline(of: 5)
-        let first = published(&pipeline)
-        end(first[1], with: .failed, outcome: .isToBeRepeated, in: &pipeline)
-        pipeline.putBack(first[3...])
-        let meanwhile = published(&pipeline)
-        #expect(meanwhile.isEmpty)
-        end(first[0], in: &pipeline)
-        end(first[2], in: &pipeline)
-        let second = published(&pipeline)
-        #expect(numbers(second) == [1, 3, 4] && second.map(\.attempts) == [2, 1, 1])
-        for departure in second { end(departure, attempt: departure.attempts, in: &pipeline) }
-        #expect(pipeline.count == 0)
-    }
-
-    @Test func lateResultOfAnEarlierAttemptChangesNothing() throws {
-        var pipeline = try pipeline(of: 1)
-        let departure = try #require(published(&pipeline).first)
-        end(departure, with: .failed, outcome: .isToBeRepeated, in: &pipeline)
-        let again = published(&pipeline)
-        #expect(again.first === departure)
-        end(departure, outcome: .wasKnown, in: &pipeline)
-        #expect(pipeline.count == 1)
-        end(departure, attempt: 2, in: &pipeline)
-        end(departure, attempt: 2, outcome: .wasKnown, in: &pipeline)
-        #expect(pipeline.count == 0)
-    }
-
     /// The others are done with long before it.
     @Test func oneThatTakesLongKeepsNoOtherInMemory() throws {
         var pipeline = try pipeline(of: 1, window: 8)
@@ -159,13 +122,6 @@ struct PublishPipelineTests {
             pipeline.isPaused = false
         }
         #expect(pauses == [1, 2, 1, 2])
-    }
-
-    /// Of several that fail together, one counts.
-    @Test func attemptsThatFailTogetherAreOneFailure() throws {
-        var pipeline = try pipeline(of: 10)
-        for departure in published(&pipeline) { end(departure, with: .failed, outcome: .isToBeRepeated, in: &pipeline) }
-        guard case .pause(attempts: 1) = pipeline.next() else { Issue.record("it does not wait"); return }
     }
 
     @Test(arguments: Seed.first(100)) func itDoesWhatPlainArraysDo(seed: Seed) throws {

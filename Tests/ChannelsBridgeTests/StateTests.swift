@@ -83,20 +83,6 @@ struct StateTests {
         #expect(stored.all == [#"{"total":0}"#, #"{"total":41}"#, #"{"total":42}"#])
     }
 
-    @Test func whatIsHereIsTheFirstValueWhereTheBrokerHasNone() async throws {
-        let board = Switchboard()
-        board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 41))
-        let till = await MiniProcess("till", InMemoryTransport(broker), [route], board: board)
-        let kitchen = await MiniProcess(
-            "kitchen",
-            InMemoryTransport(broker),
-            [.incoming(state: .lastSale, initial: Sale(total: 0))]
-        )
-        _ = await state(of: kitchen).first { $0.total == 41 }
-        try await till.stop()
-        try await kitchen.stop()
-    }
-
     /// It looks for a value, finds none, and is overtaken.
     @Test func theFirstValueOfAProcessDoesNotReplaceOneStoredMeanwhile() async throws {
         let other = try await connectedTransport(broker)

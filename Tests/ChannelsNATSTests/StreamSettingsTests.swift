@@ -111,14 +111,65 @@ struct StreamSettingsTests {
         #expect((refusal.reason == .full) == isFull)
     }
 
-    /// Servers from 2.11 answer so while more is waiting to be stored than they take, or a copy of the message is.
-    @Test(arguments: [(429, 10_167), (409, 10_158)]) func whatPassesSoonIsPublishedAgain(code: Int, number: Int) throws
-    {
-        let answer = #"{"error":{"code":\#(code),"err_code":\#(number),"description":"not now"},"stream":"S","seq":0}"#
+    /// Servers from 2.11 answer so while more is waiting to be stored than they take, or a copy of the message is. 2.10
+    /// calls it a duplicate without a number, even if that copy was refused.
+    @Test(arguments: [
+        #"{"error":{"code":429,"err_code":10167,"description":"not now"},"stream":"S","seq":0}"#,
+        #"{"error":{"code":409,"err_code":10158,"description":"not now"},"stream":"S","seq":0}"#,
+        #"{"stream":"S", "seq":0,"duplicate": true}"#, #"{"stream":"S","domain":"hub","seq":0,"duplicate":true}"#,
+    ])
+    func whatPassesSoonIsPublishedAgain(answer: String) throws {
         let error = #expect(throws: BridgeError.self) {
             try Array(answer.utf8).withUnsafeBytes { try Acknowledgement($0, "shop.sale") }
         }
         #expect(error?.code == .notAcknowledged)
+    }
+
+    /// Nobody else could publish while one server of a cluster is down, and a stream has to be created.
+    @Test func aStreamThatCannotBeCreatedForNowHoldsUpNoOther() async throws {
+        let server = try await NATSServer(.init(jetStream: false))
+        let leader = try await Peer.connect(to: server)
+        try await leader.answer("$JS.API.STREAM.NAMES", #"{"streams":["SHOP"]}"#)
+        try await leader.answer("$JS.API.STREAM.INFO.SHOP", #"{"config":{"name":"SHOP","subjects":["shop.>"]}}"#)
+        try await leader.answer("$JS.API.STREAM.INFO.LATER", #"{"error":{"code":404,"err_code":10059}}"#)
+        try await leader.answer("$JS.API.STREAM.CREATE.LATER", #"{"error":{"code":400,"err_code":10005}}"#)
+        try await leader.answer("shop.sale", #"{"stream":"SHOP","seq":1}"#)
+        let peer = try await Peer.connect(to: server) {
+            $0.streams = [NATSStream("LATER", subjects: ["later.>"]), NATSStream("SHOP", subjects: ["shop.>"])]
+            $0.requestTimeout = .milliseconds(300)
+        }
+        try await peer.publish("soup", to: "shop.sale", durable: true)
+        for peer in [leader, peer] { try await peer.close() }
+    }
+
+    /// Its sequences are low. Otherwise a process that only publishes would notice at the next reconnection.
+    @Test func aStreamThatIsCreatedAnewWhileItIsPublishedToIsReported() async throws {
+        let server = try await NATSServer(.init(jetStream: false))
+        let leader = try await Peer.connect(to: server)
+        let stored = Tally()
+        try await leader.answer("$JS.API.STREAM.NAMES", #"{"streams":["SHOP"]}"#)
+        try await leader.transport.respond(to: "$JS.API.STREAM.INFO.SHOP") { request in
+            let settings = #""config":{"name":"SHOP","subjects":["shop.>"]}"#
+            let text = #"{"created":"2026-01-0\#(stored.value < 2 ? 1 : 2)T00:00:00Z",\#(settings)}"#
+            request.reply(TransportReply(body: Array(text.utf8)))
+        }
+        try await leader.transport.respond(to: "shop.sale") { request in
+            let text = #"{"stream":"SHOP","seq":\#([5, 6, 1, 2][stored.value])}"#
+            stored.add()
+            request.reply(TransportReply(body: Array(text.utf8)))
+        }
+        let peer = try await Peer.connect(to: server) { $0.createsStreams = false }
+        for _ in 0..<4 {
+            try await peer.publish("soup", to: "shop.sale", durable: true)
+        }
+        #expect(peer.events.all.compactMap(\.failure).map(\.code) == [.messagesLost])
+        for peer in [leader, peer] { try await peer.close() }
+    }
+}
+
+extension Peer {
+    fileprivate func answer(_ subject: String, _ text: String) async throws {
+        try await transport.respond(to: subject) { $0.reply(TransportReply(body: Array(text.utf8))) }
     }
 }
 #endif

@@ -13,11 +13,7 @@ struct CommitQueueTests {
     private func queue(_ kinds: [Change.Kind], busyTimeout: Duration = .seconds(30)) -> CommitQueue {
         var commits = CommitQueue(busyTimeout: busyTimeout)
         for kind in kinds {
-            _ = commits.add(
-                Change(kind: kind) { _, _ in
-                } end: { _ in
-                }
-            )
+            _ = commits.add(Change(kind: kind) { _, _ in })
         }
         return commits
     }
@@ -45,16 +41,8 @@ struct CommitQueueTests {
     @Test func messagesBehindOneThatCannotBeStoredFailToo() throws {
         var commits = queue([.message, .message, .task])
         let batch = try #require(commits.next(now))
-        _ = commits.add(
-            Change(kind: .message) { _, _ in
-            } end: { _ in
-            }
-        )
-        _ = commits.add(
-            Change(kind: .upkeep) { _, _ in
-            } end: { _ in
-            }
-        )
+        _ = commits.add(Change(kind: .message) { _, _ in })
+        _ = commits.add(Change(kind: .upkeep) { _, _ in })
         let tooBig = error(.SQLITE_TOOBIG)
         let ends = commits.committed(batch, [1: tooBig]).ends
         #expect(ends.map(\.error?.code) == [nil, tooBig.code, nil, .notAcknowledged])
@@ -66,11 +54,7 @@ struct CommitQueueTests {
         let (ends, trouble) = commits.failed(commits.next(now), error(.SQLITE_IOERR), now)
         #expect(ends.map(\.change.kind) == [.message, .plain] && trouble?.detail?.contains("the disk failed") == true)
         #expect(
-            commits.add(
-                Change(kind: .task) { _, _ in
-                } end: { _ in
-                }
-            )?.detail == trouble?.detail
+            commits.add(Change(kind: .task) { _, _ in })?.detail == trouble?.detail
         )
         // A second later, something is written in any case.
         #expect(commits.next(now) == nil && commits.due(now) == now + .seconds(1))
@@ -126,11 +110,7 @@ struct CommitQueueTests {
         }
         // The next attempts are less rare.
         _ = commits.committed(commits.next(time), [:])
-        _ = commits.add(
-            Change(kind: .message) { _, _ in
-            } end: { _ in
-            }
-        )
+        _ = commits.add(Change(kind: .message) { _, _ in })
         _ = commits.failed(commits.next(time), error(.SQLITE_BUSY), time)
         #expect(commits.due(time) == time + .milliseconds(5))
     }
@@ -156,11 +136,7 @@ struct CommitQueueTests {
         var commits = queue([.settling])
         _ = commits.failed(commits.next(now), error(code), now)
         #expect(commits.next(now) == nil)
-        _ = commits.add(
-            Change(kind: .last) { _, _ in
-            } end: { _ in
-            }
-        )
+        _ = commits.add(Change(kind: .last) { _, _ in })
         let ends = commits.failed(commits.next(now), error(.SQLITE_IOERR), now).ends
         #expect(ends.map(\.change.kind) == [.settling, .last])
     }

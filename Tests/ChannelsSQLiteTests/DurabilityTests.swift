@@ -86,11 +86,7 @@ struct DurabilityTests {
             (Change.Kind.message, true), (.task, true), (.plain, false), (.settling, false), (.upkeep, false),
         ] {
             var commits = CommitQueue(busyTimeout: .seconds(1))
-            _ = commits.add(
-                Change(kind: kind) { _, _ in
-                } end: { _ in
-                }
-            )
+            _ = commits.add(Change(kind: kind) { _, _ in })
             #expect(commits.next(.now)?.isSynchronized == isSynchronized)
         }
     }

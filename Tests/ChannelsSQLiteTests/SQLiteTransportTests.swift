@@ -235,21 +235,6 @@ struct SQLiteTransportTests {
         try await tool.close(timeout: .patience)
     }
 
-    /// One that subscribes for the first time begins with what is stored.
-    @Test func newNameHearsWhatWasStoredBeforeItCame() async throws {
-        let transport = try await file.connected()
-        try await transport.publish(message("soup"), durable: true)
-        let (heard, later) = (
-            try await hear("kitchen", on: transport), try await hear("office", on: transport, from: .new)
-        )
-        await heard.wait(count: 1)
-        try await transport.publish(message("cake"), durable: true)
-        await later.wait(count: 1)
-        await heard.wait(count: 2)
-        #expect(heard.all == ["soup", "cake"] && later.all == ["cake"])
-        try await transport.close(timeout: .patience)
-    }
-
     /// One that is far ahead is not kept waiting by one that has much to read.
     @Test func nameThatIsUpToDateClaimsBesideOneWithABacklog() async throws {
         let transport = try await file.connected()

@@ -127,6 +127,11 @@ struct Acknowledgement {
         guard let stream = answer.stream, let sequence = answer.seq else {
             throw BridgeError(.transportFailure, subject: subject, "another client answered instead of a stream")
         }
+        // nats-server 2.10 with several replicas knows the identifier of a message that it has not stored, and perhaps
+        // never will. Later versions say that it is in process.
+        guard sequence > 0 else {
+            throw BridgeError(.notAcknowledged, subject: subject, "a copy of the message is in process")
+        }
         self.init(stream, sequence, isDuplicate: answer.duplicate ?? false)
     }
 
@@ -135,7 +140,7 @@ struct Acknowledgement {
         guard payload.last == UInt8(ascii: "}") else { return nil }
         let members = payload.dropLast().split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard members.count == 2 || members.count == 3, let stream = name(value(of: nameKey, in: members[0])),
-            let number = value(of: sequenceKey, in: members[1]).flatMap({ UInt64(digits: $0) })
+            let number = value(of: sequenceKey, in: members[1]).flatMap({ UInt64(digits: $0) }), number > 0
         else { return nil }
         if members.count == 2 { return Acknowledgement(stream, number, isDuplicate: false) }
         guard value(of: duplicateKey, in: members[2])?.elementsEqual("true".utf8) == true else { return nil }

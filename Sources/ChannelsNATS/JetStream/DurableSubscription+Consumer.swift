@@ -76,7 +76,7 @@ extension DurableSubscription {
     }
 
     private func createMissing() async throws {
-        try await streams.preparing({ try await $0.prepareMessages() }) { try await createConsumer() }
+        try await streams.preparing(.messages) { try await createConsumer() }
     }
 
     /// Called on another connection. The server may have lost the consumer, unless it has already been found

@@ -91,7 +91,13 @@ final class JetStream: Sendable {
 
     /// Records that a stream has stored a message, or already had it.
     func acknowledged(_ acknowledgement: Acknowledgement) {
-        seen.withLock { $0[acknowledgement.stream]?.raise(to: acknowledgement.sequence) }
+        let isContinued = seen.withLock { seen in
+            defer { seen[acknowledgement.stream]?.acknowledged(acknowledgement.sequence) }
+            return acknowledgement.isDuplicate
+                || acknowledgement.sequence > seen[acknowledgement.stream]?.lastAcknowledged ?? 0
+        }
+        // The stream was created anew, or restored from an older copy: it is looked at before the next message.
+        if !isContinued { forgetStreams() }
     }
 
     /// Looks up or creates a stream, and reports if it was replaced or has lost messages.
@@ -330,6 +336,8 @@ struct StreamIdentity {
     let created: String
     private(set) var lastSequence: UInt64
     let subjects: Int
+    /// The last message that was stored here since the stream was looked at.
+    private(set) var lastAcknowledged: UInt64 = 0
     /// How often it was found to have been replaced, or to have lost messages at its end. After both, numbers
     /// are used again.
     var losses = 0
@@ -345,6 +353,11 @@ struct StreamIdentity {
     /// Whether another identity is that of the same stream, which has lost messages at its end or does not
     /// have them yet.
     func isAhead(of other: StreamIdentity) -> Bool { created == other.created && lastSequence > other.lastSequence }
+
+    mutating func acknowledged(_ sequence: UInt64) {
+        lastAcknowledged = max(lastAcknowledged, sequence)
+        raise(to: sequence)
+    }
 
     mutating func raise(to sequence: UInt64) { lastSequence = max(lastSequence, sequence) }
 }

@@ -6,7 +6,7 @@ import Synchronization
 actor StreamSetup {
     private let jetStream: JetStream
     private let configuration: NATSConfiguration
-    private enum Storage { case messages, states }
+    enum Storage { case messages, states }
     /// The tasks that create the streams of messages and the bucket of states, or have created them.
     private var tasks: [Storage: Task<Void, any Error>] = [:]
     nonisolated let bucket = Bucket()
@@ -15,11 +15,10 @@ actor StreamSetup {
     /// How often everything was forgotten.
     private var age = 0
     private var isClosed = false
-    /// Why streams of messages could not be created, and when that may be tried again.
-    private var failed: (error: BridgeError, until: ContinuousClock.Instant)?
+    /// Why streams of messages could not be created. It is tried again once one that is needed is missing.
+    private var failed: BridgeError?
     private var lastForgotten: ContinuousClock.Instant?
-    private static let pause = Duration.seconds(1)
-    /// Whether the streams of messages are there. Read without the actor, because every message needs it.
+    /// Whether the streams of messages are there.
     private let hasMessages = Atomic<Bool>(false)
 
     init(_ jetStream: JetStream, _ configuration: NATSConfiguration) {
@@ -44,15 +43,17 @@ actor StreamSetup {
     }
 
     /// Runs a body that needs the streams, and repeats it once if the server has lost them since. The body
-    /// runs even if some streams cannot be created, because the one that it needs may be there.
-    nonisolated func preparing<Result>(
-        _ prepare: (StreamSetup) async throws -> Void,
-        _ body: () async throws -> Result
-    ) async throws -> Result {
+    /// runs even if some streams of messages cannot be created, because the one that it needs may be there.
+    nonisolated func preparing<Result>(_ storage: Storage, _ body: () async throws -> Result) async throws -> Result {
         var isRepeated = false
         while true {
             var failure: BridgeError?
-            do { try await prepare(self) } catch let error as BridgeError where error.code.disposition == .reconfigure {
+            do {
+                // Read without the actor, because every message needs it.
+                if storage == .states || !hasMessages.load(ordering: .acquiring) { try await prepare(storage) }
+            } catch let error as BridgeError
+                where error.code.disposition == .reconfigure || storage == .messages && error.code.disposition != .end
+            {
                 failure = error
             }
             do {
@@ -69,7 +70,7 @@ actor StreamSetup {
     /// second.
     private func forget(after failure: BridgeError?) {
         let now = ContinuousClock.now
-        if failure != nil, let lastForgotten, lastForgotten + Self.pause > now { return }
+        if failure != nil, let lastForgotten, lastForgotten + .seconds(1) > now { return }
         lastForgotten = now
         forget()
     }
@@ -81,18 +82,12 @@ actor StreamSetup {
         jetStream.report(BridgeError(.settingsDiffer, subject: stream.name, detail: detail.singleLine))
     }
 
-    /// Creates the streams of the configuration that are missing.
-    nonisolated func prepareMessages() async throws {
-        if !hasMessages.load(ordering: .acquiring) { try await createStreams() }
-    }
-
-    private func createStreams() async throws {
-        if let failed, failed.until > .now { throw failed.error }
-        do { try await untilKnown(.messages) } catch let error as BridgeError
-            where error.code.disposition == .reconfigure
-        {
-            // Not tried again for a moment, so that messages of the other streams are not delayed.
-            failed = (error, .now + Self.pause)
+    /// Creates the streams of messages or the bucket of states, as far as they are missing.
+    func prepare(_ storage: Storage) async throws {
+        guard storage == .messages else { return try await untilKnown(.states) }
+        if let failed { throw failed }
+        do { try await untilKnown(.messages) } catch let error as BridgeError {
+            failed = error.code.disposition == .end ? nil : error
             throw error
         }
         hasMessages.store(true, ordering: .releasing)
@@ -106,11 +101,6 @@ actor StreamSetup {
         {}
         let name = prefix.uppercased().replacing(".", with: "_")
         try await create(NATSStream(name, subjects: [prefix + ".>"]))
-    }
-
-    /// Creates the bucket of the states if it is missing.
-    func prepareStates() async throws {
-        try await untilKnown(.states)
     }
 
     /// Checks again whether the bucket of the states is there, and is the same as before.

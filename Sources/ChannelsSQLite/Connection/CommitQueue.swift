@@ -35,7 +35,7 @@ struct CommitQueue {
         let kind: Kind
         let make: (Database, FileSession) throws -> Void
         /// Called once, outside a transaction. The error is nil if the change was committed.
-        let end: (BridgeError?) -> Void
+        var end: (BridgeError?) -> Void = { _ in }
 
         /// Whether it fails if the file cannot be written.
         fileprivate var mayFail: Bool { kind == .message || kind == .plain || kind == .task }

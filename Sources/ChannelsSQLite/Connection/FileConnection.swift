@@ -218,12 +218,7 @@ final class FileConnection {
         guard session.isKnownToOthers else { throw FileSession.WentBack() }
         guard others.contains(where: \.hasEnded) else { return }
         others.removeAll(where: \.hasEnded)
-        add(
-            CommitQueue.Change(kind: .upkeep) {
-                try Self.removeEnded($0, $1)
-            } end: { _ in
-            }
-        )
+        add(CommitQueue.Change(kind: .upkeep) { try Self.removeEnded($0, $1) })
     }
 
     /// Whether another file has been in the place of this one for a second without changing. Until then, it
@@ -314,12 +309,7 @@ final class FileConnection {
         guard forget(holding) else { return }
         switch settlement {
         case .acknowledged, .terminated:
-            add(
-                CommitQueue.Change(kind: .settling) { db, _ in
-                    _ = try holding.settle(db)
-                } end: { _ in
-                }
-            )
+            add(CommitQueue.Change(kind: .settling) { db, _ in _ = try holding.settle(db) })
         case .retry(let delay):
             guard delay > .zero else { return release(holding) }
             // Until then, the message stays with this connection, because nobody else knows how long to wait.
@@ -339,12 +329,7 @@ final class FileConnection {
     }
 
     private func release(_ holding: SQLiteDelivery.Holding) {
-        add(
-            CommitQueue.Change(kind: .upkeep) { db, _ in
-                try holding.release(db)
-            } end: { _ in
-            }
-        )
+        add(CommitQueue.Change(kind: .upkeep) { db, _ in try holding.release(db) })
     }
 
     private func addDueReleases(_ now: Instant) {
