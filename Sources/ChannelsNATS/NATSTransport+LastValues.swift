@@ -5,7 +5,7 @@ public import ChannelsBridge
 extension NATSTransport {
     /// Stores a message as the last value of its subject.
     public func store(_ message: TransportMessage) async throws -> UInt64 {
-        try await store(message, headers: [])
+        try await store(message, expecting: nil)
     }
 
     /// Stores a message as the last value of its subject, if there is none.
@@ -20,20 +20,23 @@ extension NATSTransport {
     ///   until it is removed.
     /// - Returns: The revision; nil if the subject has another last sequence.
     private func store(_ message: TransportMessage, ifLastIs last: UInt64) async throws -> UInt64? {
-        let expected = NATSMessage.Header(name: NATSMessage.expectedSequence, value: "\(last)")
-        do { return try await store(message, headers: [expected]) } catch let error as BridgeError
+        do { return try await store(message, expecting: last) } catch let error as BridgeError
             where (error.underlyingError as? Refusal)?.isWrongSequence == true
         {
             return nil
         }
     }
 
-    private func store(_ message: TransportMessage, headers: [NATSMessage.Header]) async throws -> UInt64 {
+    private func store(_ message: TransportMessage, expecting last: UInt64?) async throws -> UInt64 {
         let session = try session
         // Once, because all attempts of this call must have one identifier.
         var identified = NATSMessage(identified: message)
         identified.subject = configuration.statePrefix + message.subject
-        identified.headers += headers
+        if let last {
+            identified.headers.append(.init(name: NATSMessage.expectedSequence, value: "\(last)"))
+            // nats-server 2.11 with several replicas remembers the identifiers of messages that it has refused.
+            identified.identifier? += "-if-\(last)"
+        }
         let stored = identified
         // Who only stores has to notice, too, that the server has lost what it stored.
         session.lookAfterStates()

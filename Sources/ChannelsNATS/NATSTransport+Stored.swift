@@ -77,7 +77,6 @@ private struct Removed: Decodable { var success: Bool? }
 
 private protocol Page: Decodable {
     var total: Int? { get }
-    var limit: Int? { get }
 }
 
 private struct StreamPage: Page {
@@ -94,7 +93,6 @@ private struct StreamPage: Page {
         var state: State?
     }
     var total: Int?
-    var limit: Int?
     var streams: [Stream]?
 }
 
@@ -116,7 +114,6 @@ private struct ConsumerPage: Page {
         var numWaiting: Int?
     }
     var total: Int?
-    var limit: Int?
     var consumers: [Consumer]?
 }
 

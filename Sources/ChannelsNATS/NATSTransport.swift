@@ -143,7 +143,7 @@ public final class NATSTransport: Transport {
                     onConnection: epoch,
                     isRepeated: isRepeated,
                     // Longer, so that a stream that is only slow is not sent copies for ever.
-                    timeout: configuration.retryInterval * (isRepeated ? 4 : 1)
+                    timeout: configuration.retryInterval * (isRepeated ? 2 : 1)
                 ) { result in
                     if case .failure(let error) = result { onResult(error) } else { onResult(nil) }
                 }

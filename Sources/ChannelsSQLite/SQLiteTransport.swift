@@ -117,25 +117,22 @@ public final class SQLiteTransport: Transport {
     public func close(timeout: Duration) async throws {
         guard let connection = phase.close() else { return }
         for end in connection.ends.withLock({ $0 }) { await end() }
-        let closed = FirstResult<BridgeError?>()
-        let isSent = connection.mailbox.send { $0.close { closed.finish(.success($0)) } }
-        if !isSent { closed.finish(.success(nil)) }
+        let closed = FirstResult<Void>()
+        let isSent = connection.mailbox.send { $0.close { closed.finish($0.map { .failure($0) } ?? .success(())) } }
+        if !isSent { closed.finish(.success(())) }
         let late = BridgeError(.timedOut, detail: "\(configuration.path): the file was locked or slow, for \(timeout)")
         // In its own task, because this one may be cancelled.
         let result = await Task { try await closed.value(timeout: timeout, clock: ContinuousClock(), else: late) }
             .result
         await connection.events.close()
-        let error: BridgeError?
-        do { error = try result.get() } catch { throw closingTimedOut(timeout, error) }
-        if let error { throw closingTimedOut(timeout, error) }
-    }
-
-    private func closingTimedOut(_ timeout: Duration, _ error: any Error) -> BridgeError {
-        BridgeError(
-            .closingTimedOut,
-            detail: "\(configuration.path): messages were not stored within \(timeout)",
-            underlyingError: BridgeError(error, path: configuration.path)
-        )
+        do { try result.get() } catch {
+            let detail = "\(configuration.path): messages were not stored within \(timeout)"
+            throw BridgeError(
+                .closingTimedOut,
+                detail: detail,
+                underlyingError: BridgeError(error, path: configuration.path)
+            )
+        }
     }
 
     func mailbox(_ subject: String? = nil) throws -> FileMailbox { try phase.connection(for: subject).mailbox }
@@ -218,10 +215,10 @@ public final class SQLiteTransport: Transport {
         try await connection.mailbox.ask { $0.subscribe(durable, $1) }
     }
 
-    /// Subscribes to messages whether or not they are durable.
+    /// Subscribes to messages whether or not they are durable, without writing anything to the file.
     ///
     /// - Parameter start: Only for the first subscription of the connection.
-    func subscribe(
+    package func subscribe(
         to pattern: ChannelPattern,
         from start: ReplayStart,
         _ onMessage: @escaping @Sendable (InboundMessage) -> Void

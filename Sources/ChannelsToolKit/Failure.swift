@@ -11,18 +11,8 @@ struct Failure: Error, CustomStringConvertible {
     }
 }
 
-/// Counts failures for which nobody was waiting.
-let failures = Failures()
-
-final class Failures: Sendable {
-    private let count = Atomic(0)
-
-    var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
-
-    func add() {
-        count.add(1, ordering: .releasing)
-    }
-}
+/// Whether something has failed for which nobody was waiting.
+let hasFailed = Atomic(false)
 
 /// Runs a command. An error is printed as one line, and the exit status is then 1.
 func reportingFailures(_ body: () async throws -> Void) async {
@@ -33,6 +23,6 @@ func reportingFailures(_ body: () async throws -> Void) async {
         Foundation.exit(1)
     }
     // The server has refused something after accepting a message. That has been reported.
-    if !failures.isEmpty { Foundation.exit(1) }
+    if hasFailed.load(ordering: .acquiring) { Foundation.exit(1) }
 }
 #endif

@@ -41,25 +41,6 @@ struct AccountTests {
         withExtendedLifetime(token) {}
     }
 
-    /// A newer process may understand it; this one leaves it a few times.
-    @Test func undecodableMessageIsRetriedAsOftenAsTheRouteSays() async throws {
-        let fed = Fed()
-        let kitchen = await MiniProcess(
-            "kitchen",
-            fed.transport,
-            [.incoming(.sold, durable: true).retryingUndecodable(atMost: 2)]
-        )
-        for number in 1...4 {
-            try fed.deliver("no JSON", id: number < 4 ? "bad" : "another", delivery: number < 4 ? number : 1)
-            _ = await fed.next(number)
-        }
-        let retry = Settlement.retry(after: .zero)
-        #expect(fed.settled.all.map(\.settlement) == [retry, retry, .terminated, retry])
-        try await kitchen.stop()
-        // Each is told when it comes first, and the first when it was given up.
-        #expect(kitchen.faults.count == 3 && kitchen.deadLetters.count == 1)
-    }
-
     /// The broker has it for both routes.
     @Test func messageThatAnEarlierRouteDeliversIsSettledAndNotCounted() async throws {
         let fed = Fed()
@@ -227,23 +208,6 @@ struct AccountTests {
         try await other.close(timeout: .zero)
     }
 
-    @Test func messageThatTheTransportHasInHandWaitsToBeSent() async throws {
-        let (gate, published) = (Gate(), Recorder<String>())
-        var holding = AlteredTransport(broker)
-        holding.publishes = { message in
-            published.record(message.subject)
-            await gate.wait()
-            return message
-        }
-        let till = await MiniProcess("till", holding, [.outgoing(.sold)])
-        for total in 0..<3 { till.board[.sold].post(Sale(total: total)) }
-        _ = await published.first(1)
-        #expect(till.bridge.statistics.waitingToSend == 3 && till.bridge.statistics.sent == 0)
-        gate.open()
-        try await till.stop()
-        #expect(till.bridge.statistics.waitingToSend == 0 && till.bridge.statistics.sent == 3)
-    }
-
     @Test func whatWaitsWhenTheTimeToCloseIsOverIsDropped() async throws {
         let (gate, published) = (Gate(), Recorder<String>())
         var holding = AlteredTransport(broker)
@@ -256,6 +220,8 @@ struct AccountTests {
         let till = await MiniProcess("till", holding, [.outgoing(.sold)], configuration: configuration)
         for total in 0..<3 { till.board[.sold].post(Sale(total: total)) }
         _ = await published.first(1)
+        // Also what the transport has in hand.
+        #expect(till.bridge.statistics.waitingToSend == 3 && till.bridge.statistics.sent == 0)
         let stopping = Task { try await till.stop() }
         await wait(for: till.bridge.statistics.dropped) { $0 >= 2 }
         gate.open()

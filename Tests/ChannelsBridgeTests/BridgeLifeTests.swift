@@ -226,7 +226,7 @@ struct BridgeLifeTests {
         let needy: [(BridgeRoute, TransportCapabilities)] = [
             (.outgoing(.sold, durable: true), .durable), (.incoming(.sold, durable: true), .durable),
             (.both(state: .lastSale, initial: Sale(total: 0)), .lastValues), (.asking(.price), .requests),
-            (.answering(.price), .requests),
+            (.answering(.price), .requests), (.incoming(.sold).inGroup("books"), .groups),
         ]
         for (route, capability) in needy {
             var poor = AlteredTransport(broker)

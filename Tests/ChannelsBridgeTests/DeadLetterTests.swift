@@ -205,7 +205,9 @@ struct DeadLetterTests {
             configuration: configuration
         )
         try await wire.publish(.event("no sale", to: "shop.sold", id: "7"), durable: true)
-        #expect(await kept.first(1).first?.headers["dead-letter-id"] == "7")
+        let letter = await kept.first(1).first
+        #expect(letter?.headers["dead-letter-id"] == "7" && letter?.subject == "dead.shop.sold")
+        #expect(letter.map { String(decoding: $0.body, as: UTF8.self) } == "no sale")
         // The letter of a letter is not kept: it cannot be decoded either. Which of the two is told first is not
         // promised: the letter may have arrived before its publisher knows that it is kept.
         let subjects = await kitchen.deadLetters.first(2).map(\.message.subject)

@@ -130,18 +130,6 @@ struct GroupTests {
         try await worker.stop()
     }
 
-    @Test func aGroupNeedsATransportThatHasGroups() async throws {
-        var poor = AlteredTransport(broker)
-        poor.capabilities = .all.subtracting(.groups)
-        let bridge = Bridge(
-            "till",
-            switchboard: Switchboard(),
-            transport: poor,
-            routes: [.incoming(.sold).inGroup("books")]
-        )
-        await #expect { try await bridge.run() } throws: { ($0 as? BridgeError)?.code == .unsupported }
-    }
-
     @Test func bridgesWithDifferentSubjectPrefixesDoNotHearEachOther() async throws {
         let routes: [BridgeRoute] = [
             .both(.sold), .both(.ordered, durable: true), .both(state: .lastSale, initial: Sale(total: 0)),

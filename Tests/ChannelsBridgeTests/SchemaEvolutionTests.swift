@@ -221,20 +221,6 @@ struct SchemaEvolutionTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func letterOfAnUndecodableMessageIsKeptAtTheBroker() async throws {
-        let sender = try await connectedTransport(broker)
-        let route = BridgeRoute.incoming(.sold, durable: true).retryingUndecodable(atMost: 0)
-        let configuration = BridgeConfiguration.quick.with { $0.deadLetters = "dead" }
-        let letters = Recorder<InboundMessage>()
-        try await sender.subscribe(to: "dead.>", durableName: "box") { letters.record($0) }
-        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [route], configuration: configuration)
-        try await sender.publish(try .event(#"{"sum":1}"#, to: "shop.sold"), durable: true)
-        let letter = await letters.first(1).first
-        #expect(letter?.message.subject == "dead.shop.sold")
-        #expect(letter.map { String(decoding: $0.message.body, as: UTF8.self) } == #"{"sum":1}"#)
-        try await kitchen.stop()
-    }
-
     // MARK: Codecs
 
     /// JSON that cannot be decoded at first.

@@ -171,6 +171,9 @@ struct ValueTests {
         sync.isListening = true
         _ = sync.arrived("theirs", revision: 1)
         guard case .apply("theirs")? = sync.next() else { return #expect(Bool(false), "nothing to apply") }
+        // Another state has the name now.
+        sync.isListening = true
+        sync.applying()
         _ = sync.setHere("before")
         #expect(sync.next() == nil)
         #expect(sync.heardRemote() == "before")
@@ -184,6 +187,7 @@ struct ValueTests {
         sync.isListening = true
         _ = sync.arrived("theirs", revision: 1)
         _ = sync.next()
+        sync.applying()
         _ = sync.setHere("mine")
         #expect(sync.next() == nil)
         if ends { sync.isListening = false } else { sync.notApplied() }

@@ -11,9 +11,7 @@ extension BridgeError {
         default: BridgeError(.transportFailure, subject: subject, underlyingError: error)
         }
     }
-}
 
-extension BridgeError {
     /// Whether the error concerns one subject only, so that messages on others can be published meanwhile.
     package var concernsItsSubject: Bool { code == .notStored || code == .permissionDenied }
 }

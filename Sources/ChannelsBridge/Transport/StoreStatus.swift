@@ -63,11 +63,10 @@ extension Bridge {
     ///
     /// - Throws: ``BridgeError/Code/notConnected`` or ``BridgeError/Code/closed`` if the bridge is not running;
     ///   ``BridgeError/Code/unsupported`` if the transport cannot tell, as is the case with ``InMemoryTransport``.
-    public func storeStatus() async throws -> [StoreStatus] { try await record.storeStatus() }
-}
-
-extension BridgeRecord {
-    fileprivate func storeStatus() async throws -> [StoreStatus] {
-        try await transport.storeStatus(deadLetters: configuration.deadLetters.map { configuration.subject(of: $0) })
+    public func storeStatus() async throws -> [StoreStatus] {
+        let configuration = record.configuration
+        return try await record.transport.storeStatus(
+            deadLetters: configuration.deadLetters.map { configuration.subject(of: $0) }
+        )
     }
 }

@@ -7,8 +7,8 @@ struct StateSync<Local, Remote> {
         /// Store this value at the broker, then call ``stored(_:)``, ``replaced()``, ``refused(_:)`` or
         /// ``postponed(_:)``.
         case store(Local)
-        /// Set this value here as a value from another process. If that is not possible, call
-        /// ``notApplied()``.
+        /// Set this value here as a value from another process. Call ``applying()`` right before, and
+        /// ``notApplied()`` if it was not set.
         case apply(Remote)
     }
 
@@ -52,7 +52,12 @@ struct StateSync<Local, Remote> {
         return local.take()
     }
 
-    /// Called when the value to apply could not be set here.
+    /// Called right before a value from the broker is set here.
+    mutating func applying() {
+        isApplying = isListening
+    }
+
+    /// Called when that value was not set here.
     mutating func notApplied() {
         isApplying = false
     }
@@ -79,7 +84,6 @@ struct StateSync<Local, Remote> {
         self.remote = nil
         guard remote.revision > revision else { return nil }
         revision = remote.revision
-        isApplying = isListening
         return .apply(remote.value)
     }
 

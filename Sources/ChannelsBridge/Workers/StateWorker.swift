@@ -16,6 +16,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         /// Whether the listener's next call is the initial one with the current value.
         var isInitial = true
         var isClosed = false
+        /// Whether the broker has lost the value.
+        var isLost = false
         /// The state that the listener is registered on. The switchboard keeps it until its name is removed.
         weak var channel: StateChannel<State>?
         /// How many threads are registering a listener.
@@ -85,6 +87,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             defer { hasCaughtUp.open() }
             while !abandoned.isOpen {
                 checkListener()
+                storeIfLost()
                 let (action, isOver) = guarded.withLock { ($0.sync.next(), $0.isClosed && $0.sync.isSettled) }
                 if case .apply = action {} else { hasCaughtUp.open() }
                 switch action {
@@ -180,10 +183,18 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     /// Stores the value of this process again.
     func storeAgain() {
-        guard sends, let channel = place.find(), mayStore(channel) else { return }
-        let current = Outgoing(value: channel.value, onlyIfNone: receives, isInitial: !channel.wasSet)
-        _ = guarded.withLock { $0.isClosed ? current : $0.sync.storeAgain(current) }
+        guarded.withLock { $0.isLost = sends && !$0.isClosed }
         bell.ring()
+    }
+
+    /// Stores the value again if it is lost. Only the task does this: a value set after it was read is then stored after
+    /// it.
+    private func storeIfLost() {
+        guard guarded.withLock({ $0.isLost }) else { return }
+        guarded.withLock { $0.isLost = false }
+        guard let channel = place.find(), mayStore(channel) else { return }
+        let current = Outgoing(value: channel.value, onlyIfNone: receives, isInitial: !channel.wasSet)
+        _ = guarded.withLock { $0.sync.storeAgain(current) }
     }
 
     // MARK: From here
@@ -292,15 +303,13 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private func apply(_ value: StoredValue) async {
         do {
             let arrival = try Arrival(headers: value.message.headers, body: value.message.body, subject: name)
-            guard !isEcho(value.message, from: arrival.envelope.source) else {
-                guarded.withLock { $0.sync.notApplied() }
-                return context.count(\.echoes)
-            }
+            guard !isEcho(value.message, from: arrival.envelope.source) else { return context.count(\.echoes) }
             let state = try arrival.decode(State.self, format)
             let channel = try place.make(state)
             listen(to: channel, isInitial: true)
             // Another thread may be registering the listener, which has to receive this value.
             while guarded.withLock({ $0.registering > 0 }) { await bell.wait() }
+            guarded.withLock { $0.sync.applying() }
             let isInitial = sends && value.message.headers[EventEnvelope.Header.initial] != nil
             let isSet = await TraceContext.withCurrent(arrival.envelope.trace) {
                 if isInitial { return channel.setInitial(state, from: arrival.origin) }
@@ -320,7 +329,6 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             guarded.withLock { $0.newestOwn = nil }
             context.count(\.received)
         } catch {
-            guarded.withLock { $0.sync.notApplied() }
             let error = BridgeError.from(error, subject: name)
             context.lose(error, \.refused)
             await context.onDeadLetter?(DeadLetter(message: value.message, error: error))

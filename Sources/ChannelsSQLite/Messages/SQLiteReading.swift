@@ -87,11 +87,7 @@ struct SQLiteReading {
                         """
                 )
             )
-            if !free.isEmpty {
-                for place in cursors.indices where free.contains(cursors[place].id) {
-                    cursors[place].mayHaveMore = true
-                }
-            }
+            for place in cursors.indices where free.contains(cursors[place].id) { cursors[place].mayHaveMore = true }
         }
         guard ofOthers else { return found }
         try readValues(db, &found)

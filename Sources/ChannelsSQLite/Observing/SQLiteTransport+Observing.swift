@@ -79,16 +79,6 @@ extension SQLiteTransport {
             return unused.map { $0["pattern"] }
         }
     }
-
-    /// Subscribes to stored and later messages without writing anything to the file. Messages need not be
-    /// settled. It must be the first subscription of the connection.
-    package func replay(
-        _ pattern: ChannelPattern,
-        from start: ReplayStart,
-        onMessage: @escaping @Sendable (InboundMessage) -> Void
-    ) async throws {
-        try await subscribe(to: pattern, from: start, onMessage)
-    }
 }
 
 // MARK: Status

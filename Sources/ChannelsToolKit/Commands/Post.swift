@@ -2,6 +2,7 @@
 import ArgumentParser
 import ChannelsBridge
 import Foundation
+import Synchronization
 
 struct Post: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -73,7 +74,7 @@ struct Post: AsyncParsableCommand {
                 try await group.waitForAll()
             }
             try await transport.close(timeout: .seconds(5))
-            guard let count, failures.isEmpty else { return }
+            guard let count, !hasFailed.load(ordering: .acquiring) else { return }
             let seconds = (clock.now - start) / .seconds(1)
             let perSecond = Int((Double(count) / seconds).rounded())
             StandardStreams.report(

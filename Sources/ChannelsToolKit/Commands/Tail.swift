@@ -139,7 +139,7 @@ struct Tail: AsyncParsableCommand {
         #if SQLite
         if let since, let file = transport as? SQLiteTransport {
             if untilEnd { return try await printAll(valid, since.start, file, ending) }
-            return try await file.replay(valid, from: since.start) { show($0, ending) }
+            return try await file.subscribe(to: valid, from: since.start) { show($0, ending) }
         }
         #endif
         // Only a server removes a durable name by itself.
@@ -147,12 +147,7 @@ struct Tail: AsyncParsableCommand {
             throw Failure("--since is for a server or a file; use --durable with a name that may stay")
         }
         let name = durable ?? "tail-\(UUID().uuidString)"
-        let subscription = TransportSubscription(
-            to: valid,
-            durableName: name,
-            start: since?.start,
-            prefetchByteLimit: 64 << 20
-        )
+        let subscription = TransportSubscription(to: valid, durableName: name, start: since?.start)
         let printed = PrintedIdentities()
         try await transport.subscribe(subscription) { inbound in
             let identity = inbound.identity ?? ""

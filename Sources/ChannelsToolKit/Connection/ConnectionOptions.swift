@@ -2,6 +2,7 @@
 import ArgumentParser
 import ChannelsBridge
 import Foundation
+import Synchronization
 
 #if NATS
 import ChannelsNATS
@@ -117,7 +118,7 @@ struct ConnectionOptions: ParsableArguments {
     private static func report(_ event: TransportEvent) {
         switch event {
         case .failed(let error):
-            failures.add()
+            hasFailed.store(true, ordering: .releasing)
             StandardStreams.report("\(error)")
         case .disconnected: StandardStreams.report("the connection is lost; trying to restore it")
         case .reconnected: StandardStreams.report("the connection is back; messages may have been missed")
