@@ -89,4 +89,38 @@ struct LetterRouteTests {
         try await kitchen.stop()
         try await wire.close(timeout: .seconds(1))
     }
+
+    /// A letter is for whoever names its prefix, and a message that was put back only for the name that failed.
+    @Test func displaysDoNotShowAgainWhatIsPutBackAndAlarmsHearLetters() async throws {
+        let (wire, isMended) = (try await connectedTransport(broker), Gate())
+        let display = await MiniProcess("display", InMemoryTransport(broker), [.incoming(.sold)])
+        let (shown, shownToken) = display.recorder(.sold)
+        let letters = BridgeRoute.incoming(matching: "dead.>", of: Sale.self, durable: true)
+        let office = await MiniProcess("office", InMemoryTransport(broker), [letters])
+        let alarms = Recorder<String>()
+        let officeToken = office.board[matching: "dead.>"].listen { alarms.record($0.channelName ?? "") }
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold, durable: true)],
+            configuration: configuration
+        )
+        let cooked = Recorder<Int>()
+        let token = kitchen.board[.sold].listen { (sale: Sale) throws in
+            if !isMended.isOpen { throw Trouble() }
+            cooked.record(sale.total)
+        }
+        try await wire.publish(.event(#"{"total":1}"#, to: "shop.sold"), durable: true)
+        #expect(await alarms.first(1) == ["dead.shop.sold"])
+        _ = await kitchen.deadLetters.first(1)
+        isMended.open()
+        #expect(try await DeadLetterBox("dead").putBack(over: InMemoryTransport(broker)) == 1)
+        _ = await cooked.first(1)
+        try await wire.publish(.event(#"{"total":2}"#, to: "shop.sold", id: "2"), durable: true)
+        #expect(await shown.wait { $0.last?.total == 2 }.map(\.total) == [1, 2])
+        #expect(await cooked.first(2) == [1, 2])
+        for process in [display, office, kitchen] { try await process.stop() }
+        try await wire.close(timeout: .seconds(1))
+        withExtendedLifetime((token, shownToken, officeToken)) {}
+    }
 }

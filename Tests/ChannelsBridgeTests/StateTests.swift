@@ -1,6 +1,5 @@
 import Channels
 import ChannelsTesting
-import Dispatch
 import Testing
 
 @testable import ChannelsBridge
@@ -110,27 +109,26 @@ struct StateTests {
         #expect(till.bridge.statistics.sent == 0)
     }
 
-    /// What is set from then on is not replaced by what the broker had before.
-    @Test func bridgeIsReadyWhenTheStateOfTheBrokerIsHere() async throws {
-        let sender = try await connectedTransport(broker)
-        _ = try await sender.store(try .event(#"{"total":1}"#, to: "shop.lastSale", id: "1"))
-        let (gate, order) = (DispatchSemaphore(value: 0), Recorder<String>())
-        let codec = HeldCodec(gate: gate, order: order)
-        let late = await MiniProcess("late", InMemoryTransport(broker), [route.encoded(with: codec)], waits: false)
-        async let ready: Void = {
-            try await late.bridge.waitUntilReady()
-            order.record("ready")
-        }()
-        _ = await order.first(1)
-        gate.signal()
-        try await ready
-        #expect(order.all == ["decoding", "decoded", "ready"])
-        #expect(state(of: late).value == Sale(total: 1))
+    /// Also where the others have taken a value that was set before.
+    @Test func initialValueOfARouteThatOnlySendsReplacesOneThatWasSet() async throws {
+        let watcher = try await connectedTransport(broker)
         let stored = Recorder<String>()
-        try await sender.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
-        state(of: late).set(Sale(total: 2))
-        await stored.wait { $0.last == #"{"total":2}"# }
-        try await late.stop()
+        try await watcher.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        let outgoing = BridgeRoute.outgoing(state: .lastSale, initial: Sale(total: 9))
+        let source = await MiniProcess("source", InMemoryTransport(broker), [outgoing])
+        _ = await stored.first(1)
+        state(of: source).set(Sale(total: 7))
+        _ = await stored.first(2)
+        let both = await MiniProcess("both", InMemoryTransport(broker), [route])
+        #expect(state(of: both).value == Sale(total: 7))
+        try await source.stop()
+        let again = await MiniProcess("source", InMemoryTransport(broker), [outgoing])
+        _ = await state(of: both).first { $0.total == 9 }
+        try await again.stop()
+        // It has stored whatever it wanted to store.
+        try await both.stop()
+        #expect(stored.all == [9, 7, 9].map { #"{"total":\#($0)}"# } && both.bridge.statistics.sent == 0)
+        try await watcher.close(timeout: .seconds(1))
     }
 
     @Test func directionsAreRespected() async throws {
@@ -362,22 +360,5 @@ struct StateTests {
         #expect(till.bridge.statistics.sent == 2)
         // It does not listen any more.
         #expect(state(of: till).isEmpty)
-    }
-}
-
-/// Decodes when it is let.
-private struct HeldCodec: Codec {
-    let contentType = "application/json"
-    let gate: DispatchSemaphore
-    let order: Recorder<String>
-
-    func encode<Message: Encodable>(_ message: Message) throws -> [UInt8] { try JSONCodec().encode(message) }
-
-    func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws -> Message {
-        order.record("decoding")
-        gate.wait()
-        gate.signal()
-        order.record("decoded")
-        return try JSONCodec().decode(type, from: bytes)
     }
 }

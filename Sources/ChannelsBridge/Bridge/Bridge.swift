@@ -234,9 +234,13 @@ public final class Bridge: Sendable {
         // Once this returns, any value that is set is newer than the broker's. A listener may set one.
         for worker in workers { await worker.caughtUp() }
         try Task.checkCancellation()
+        if let closing = context.closing.withLock({ $0 }) { throw closing }
         for worker in workers where worker.isInbound { worker.work() }
-        // If the connection has been lost meanwhile, the status stays `.reconnecting`.
-        status.update { if $0.phase == .connecting { $0 = BridgeStatus(.running) } }
+        status.update {
+            // The connection may have been lost meanwhile.
+            let isConnected = context.isConnected.load(ordering: .relaxed)
+            $0 = isConnected ? BridgeStatus(.running) : BridgeStatus(.reconnecting, reason: $0.reason)
+        }
     }
 
     private func beginToSend(_ context: BridgeContext, _ workers: [any RouteWorker]) {
@@ -281,13 +285,16 @@ public final class Bridge: Sendable {
         case .disconnected(let reason):
             context.isConnected.store(false, ordering: .relaxed)
             status.update {
-                if [.connecting, .running].contains($0.phase) { $0 = BridgeStatus(.reconnecting, reason: reason) }
+                guard [.connecting, .running, .reconnecting].contains($0.phase) else { return }
+                $0 = BridgeStatus($0.phase == .connecting ? .connecting : .reconnecting, reason: reason)
             }
         case .reconnected:
             context.isConnected.store(true, ordering: .relaxed)
             for worker in workers { worker.connectionIsBack() }
-            let phase: BridgeStatus.Phase = context.isReady.isOpen ? .running : .connecting
-            status.update { if $0.phase == .reconnecting { $0 = BridgeStatus(phase) } }
+            status.update {
+                guard [.connecting, .reconnecting].contains($0.phase) else { return }
+                $0 = BridgeStatus($0.phase == .connecting ? .connecting : .running)
+            }
         case .lastValuesLost(let subject):
             for worker in workers { worker.lastValuesLost(on: subject) }
             guard subject == nil else { break }

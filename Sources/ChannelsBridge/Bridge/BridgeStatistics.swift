@@ -19,7 +19,7 @@ public struct BridgeStatistics: Hashable, Sendable {
     public var received = 0
     /// This bridge's own messages that the broker returned.
     public var echoes = 0
-    /// Durable messages that had already been delivered, or that were put back for another durable name.
+    /// Durable messages that had already been delivered, and messages that were put back for another durable name.
     public var duplicates = 0
     /// Messages that can never be delivered (``DeadLetter``), including those that the transport could not
     /// read.

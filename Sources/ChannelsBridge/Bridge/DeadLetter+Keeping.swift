@@ -22,9 +22,11 @@ extension TransportMessage {
     /// Whether the message is a dead letter that a broker keeps. One that was put back is a message again.
     package var isDeadLetter: Bool { headers[DeadLetterHeader.subject] != nil }
 
-    /// Whether a durable name handles the message: one that was put back is only for the name that failed.
-    func isMeant(for durableName: String) -> Bool {
-        headers[DeadLetterHeader.name].map { $0.hasBytes(of: durableName.percentEncoded) } ?? true
+    /// Whether a durable name handles the message, or a route that has none: one that was put back is only for the name
+    /// that failed.
+    func isMeant(for durableName: String?) -> Bool {
+        guard !isDeadLetter, let name = headers[DeadLetterHeader.name] else { return true }
+        return durableName.map { name.hasBytes(of: $0.percentEncoded) } ?? false
     }
 }
 

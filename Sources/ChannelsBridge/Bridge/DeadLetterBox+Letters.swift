@@ -41,7 +41,7 @@ extension DeadLetterBox {
     /// Republishes one letter and removes it, like ``putBack(over:atMost:)``.
     ///
     /// - Parameters:
-    ///   - id: The ``Letter/id`` of the letter, or the identifier of its message.
+    ///   - id: The ``Letter/id`` of the letter or, if no letter has it, the identifier of its message.
     ///   - transport: A transport that is not connected. It is closed at the end.
     /// - Returns: The letter.
     /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, or if several letters have that message; the
@@ -57,7 +57,7 @@ extension DeadLetterBox {
     /// Removes one letter: its message is lost.
     ///
     /// - Parameters:
-    ///   - id: The ``Letter/id`` of the letter, or the identifier of its message.
+    ///   - id: The ``Letter/id`` of the letter or, if no letter has it, the identifier of its message.
     ///   - transport: A transport that is not connected. It is closed at the end.
     /// - Returns: The letter.
     /// - Throws: ``BridgeError/Code/refused`` if there is no such letter, or if several letters have that message.

@@ -54,6 +54,9 @@ struct IncomingDelivery: Sendable {
             inbound.settle?(.acknowledged)
             return
         }
+        guard message.isMeant(for: inbound.settle == nil ? nil : durableName) else {
+            return settle(inbound, .acknowledged, \.duplicates)
+        }
         do {
             if let problem = inbound.problem { throw problem }
             var arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
@@ -90,10 +93,7 @@ struct IncomingDelivery: Sendable {
 
     private mutating func deliverDurably(_ inbound: InboundMessage, _ arrival: Arrival) async throws {
         let identity = arrival.identity
-        // The message was delivered before, or was put back for another name whose listeners failed.
-        guard !isDuplicate(inbound, identity), inbound.message.isMeant(for: durableName) else {
-            return settle(inbound, .acknowledged, \.duplicates)
-        }
+        guard !isDuplicate(inbound, identity) else { return settle(inbound, .acknowledged, \.duplicates) }
         let (before, backoff) = (failures[inbound], context.configuration.backoff)
         if before == nil, let limit = context.configuration.deliveryLimit, inbound.deliveryCount > limit {
             let detail = "the broker has delivered it \(inbound.deliveryCount) times, the deliveryLimit is \(limit)"
@@ -134,8 +134,8 @@ struct IncomingDelivery: Sendable {
             throw tooMany(count, arrival.subject, report.failures.first?.error ?? late)
         }
         let pause = context.configuration.pause(before: inbound.deliveryCount)
-        // Those behind it have their turn first: it stays away for twice as long as listeners have only failed.
-        let turn = min((self.pause ?? .zero) * failuresInARow * 2, backoff.limit)
+        // Those behind it have their turn first: it stays away for at least twice as long as all pauses took.
+        let turn = min((self.pause ?? .zero) * failuresInARow * 2, .seconds(30), backoff.limit)
         settle(inbound, .retry(after: hasFailed ? max(backoff.delay(before: count), turn) : pause), \.retried)
     }
 

@@ -154,9 +154,9 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     }
 
     func abandon() {
-        // If the task waits for `bell`, `finish` wakes it, which is called before or after this.
         abandoned.open()
         restored.ring()
+        guarded.withLock { $0.task }?.cancel()
     }
 
     /// Tries a refused value again, because the broker may have other limits now.
@@ -232,7 +232,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         do {
             try await context.isReady.wait()
             var message = try outgoing.message ?? pack(outgoing.value)
-            if outgoing.isInitial { message.headers.setValid("true", for: EventEnvelope.Header.initial) }
+            if outgoing.isInitial, receives { message.headers.setValid("true", for: EventEnvelope.Header.initial) }
             outgoing.message = message
             let id = message.headers[TransportHeaders.id]
             guarded.withLock { $0.newestOwn = id }
@@ -308,7 +308,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             let channel = try place.make(state)
             listen(to: channel, isInitial: true)
             // Another thread may be registering the listener, which has to receive this value.
-            while guarded.withLock({ $0.registering > 0 }) { await bell.wait() }
+            while !abandoned.isOpen, guarded.withLock({ $0.registering > 0 }) { await bell.wait() }
             guarded.withLock { $0.sync.applying() }
             let isInitial = sends && value.message.headers[EventEnvelope.Header.initial] != nil
             let isSet = await TraceContext.withCurrent(arrival.envelope.trace) {
@@ -331,6 +331,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         } catch {
             let error = BridgeError.from(error, subject: name)
             context.lose(error, \.refused)
+            hasCaughtUp.open()
             await context.onDeadLetter?(DeadLetter(message: value.message, error: error))
         }
     }

@@ -13,8 +13,8 @@ struct Dead: AsyncParsableCommand {
         discussion: """
             Bridges keep the durable messages that their listeners could not handle
             under the name that BridgeConfiguration.deadLetters says; a relay keeps
-            what its broker refuses under 'dead'. An ID is the number of the letter,
-            or the identifier of its message.
+            what its broker refuses under 'dead'. An ID is the number of a letter or,
+            if no letter has it, the identifier of a message.
 
             EXAMPLES
               channels dead list
